@@ -1,0 +1,2 @@
+// Stands here until this folder has its first source.
+namespace sluice {}
