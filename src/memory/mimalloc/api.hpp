@@ -12,7 +12,8 @@ namespace sluice::memory {
 struct MimallocApi {
     void* (*malloc_aligned)(std::size_t size, std::size_t alignment);  // null when out of memory
     void (*free)(void* block);                                         // any thread, any alignment
-    void (*thread_init)();  // every thread of ours calls it first: mimalloc 3 leaks when an uninitialised thread frees
+    // Every thread of ours calls it first: mimalloc 3 leaks when a thread that it has never seen frees.
+    void (*thread_init)();
     int (*version)();
 };
 

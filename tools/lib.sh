@@ -1,0 +1,179 @@
+# shellcheck shell=bash
+# shellcheck disable=SC2034  # the variables are for the scripts that source this
+# Shared by tools/run, tools/test, the tools/check-* scripts and .ci/run. Sourced, never run.
+#
+# Exit codes of every script that sources this:
+#   0  all went well
+#   1  configuring, building, the main job, a test or a check failed
+#   2  the command line was not understood
+#   3  packages are missing and we may not install them; what to type was printed
+
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$root"
+
+readonly exit_failed=1 exit_usage=2 exit_packages=3
+
+# No script here reads from the terminal, and a tool that asks must get "no more input" and not wait.
+exec </dev/null
+
+say() { printf '%s\n' "$*"; }
+heading() { printf '\n== %s\n' "$*"; }
+fail() {
+    local code=$1
+    shift
+    printf '%s: %s\n' "${0##*/}" "$*" >&2
+    exit "$code"
+}
+
+# ---- packages ------------------------------------------------------------------------------------------------------
+
+# Prints the packages of the given purposes (first column of tools/packages.txt).
+packages_for() {
+    local purpose
+    for purpose in "$@"; do
+        awk -v purpose="$purpose" '$1 == purpose { print $2 }' tools/packages.txt
+    done
+}
+
+package_is_installed() {
+    [[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) == installed ]]
+}
+
+# Names what is missing and installs it: directly as root, else by sudo if that asks for no password. Otherwise says
+# what to type and leaves with exit_packages.
+require_packages() {
+    if ! command -v dpkg-query >/dev/null; then
+        say "Not a Debian system: taking it that these, or their like, are here: $*"
+        return
+    fi
+    local missing=() package
+    for package in "$@"; do
+        package_is_installed "$package" || missing+=("$package")
+    done
+    ((${#missing[@]} > 0)) || return 0
+    say "Missing packages: ${missing[*]}"
+
+    local as_root=()
+    if ((EUID != 0)); then
+        if command -v sudo >/dev/null && sudo -n true 2>/dev/null; then
+            as_root=(sudo -n)
+        else
+            {
+                say "They need root, which this user is not and cannot become without a password. Type this, then start again:"
+                say
+                say "    sudo apt-get update && sudo apt-get install --no-install-recommends ${missing[*]}"
+                say
+            } >&2
+            exit "$exit_packages"
+        fi
+    fi
+    # A lock held by another apt is waited for; the update may fail (no network) while all packages are in the cache.
+    local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq
+        -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3)
+    "${apt[@]}" update || say "apt-get update failed; going on with the lists that are here"
+    "${apt[@]}" install -y --no-install-recommends "${missing[@]}" >/dev/null ||
+        fail "$exit_packages" "apt-get could not install: ${missing[*]}"
+}
+
+# Packages of "build", and a C++ compiler that is good enough. Sets and exports CXX when the caller has not.
+require_build_tools() {
+    local packages
+    mapfile -t packages < <(packages_for build)
+    require_packages "${packages[@]}"
+
+    [[ -z ${CXX:-} ]] || return 0
+    choose_compiler && return 0
+    say "No C++ compiler here compiles tools/probe/cxx23.cpp (tried: ${compilers_tried[*]})"
+    require_packages g++
+    choose_compiler || fail "$exit_failed" "g++ is installed but does not compile tools/probe/cxx23.cpp as C++23"
+}
+
+compilers_tried=(c++ g++ clang++-19)
+choose_compiler() {
+    local compiler
+    for compiler in "${compilers_tried[@]}"; do
+        if command -v "$compiler" >/dev/null &&
+            "$compiler" -std=c++2b -fsyntax-only tools/probe/cxx23.cpp >/dev/null 2>&1; then
+            export CXX=$compiler
+            return 0
+        fi
+    done
+    return 1
+}
+
+# ---- build and test ------------------------------------------------------------------------------------------------
+
+# configure <folder> <meson argument>...: sets the folder up, unless it was set up by the same words before.
+configure() {
+    local folder=$1
+    shift
+    local words="CXX=${CXX:-} $*"
+    if [[ -f $folder/build.ninja && -f $folder/.configured-as && $(<"$folder/.configured-as") == "$words" ]]; then
+        return 0
+    fi
+    rm -rf "$folder"
+    mkdir -p "$folder"
+    # ccache, where installed, is found by Meson itself.
+    if ! meson setup "$folder" "$@" >"$folder/setup.log" 2>&1; then
+        cat "$folder/setup.log" >&2
+        return 1
+    fi
+    sed -n '/^sluice [0-9]/,/^Found ninja/{/^Found ninja/!p}' "$folder/setup.log"
+    printf '%s' "$words" >"$folder/.configured-as"
+}
+
+# build <folder> [target...]: quiet when there is nothing to do, and when all goes well.
+build() {
+    local folder=$1
+    shift
+    local log=$folder/build.log
+    if ! ninja -C "$folder" "$@" >"$log" 2>&1; then
+        grep -vE '^\[[0-9]+/[0-9]+\] (Compiling|Linking|Generating)' "$log" >&2 || true
+        return 1
+    fi
+    # Warnings in a build that does not make them errors.
+    grep -E 'warning:' "$log" || true
+}
+
+# run_tests <folder> <meson test argument>...: all tests of a built folder. Adds to the three counters.
+tests_passed=0 tests_failed=0 tests_skipped=0
+run_tests() {
+    local folder=$1 status=0
+    shift
+    local log=$folder/test.log
+    meson test -C "$folder" --no-rebuild --print-errorlogs "$@" 2>&1 | tee "$log" | grep -vE '^(ninja:|$|Full log)' ||
+        status=${PIPESTATUS[0]}
+    local passed failed skipped
+    # Meson's closing table is "Name:  count". Expected failures passed; unexpected passes and timeouts did not.
+    read -r passed failed skipped < <(awk '
+        $1 == "Ok:" || ($1 == "Expected" && $2 == "Fail:")                           { passed += $NF }
+        $1 == "Fail:" || $1 == "Timeout:" || ($1 == "Unexpected" && $2 == "Pass:")   { failed += $NF }
+        $1 == "Skipped:"                                                             { skipped += $NF }
+        END { print passed + 0, failed + 0, skipped + 0 }' "$log")
+    if ((status != 0 && failed == 0)); then
+        failed=1 # meson itself fell over, or no test is there: never let that look like success
+    fi
+    if ((passed + failed == 0)); then
+        say "No test ran in $folder"
+        failed=1
+    fi
+    tests_passed=$((tests_passed + passed))
+    tests_failed=$((tests_failed + failed))
+    tests_skipped=$((tests_skipped + skipped))
+    ((failed == 0))
+}
+
+# ---- what tools/run and tools/test have in common ------------------------------------------------------------------
+
+release=build/release
+replay=$release/tools/replay/sluice-replay
+shipped_trace=traces/selfrec_files.csv
+
+configure_release() {
+    # SLUICE_WERROR is set by .ci/run: warnings are errors there, and only there.
+    configure "$release" --buildtype=release "-Dwerror=${SLUICE_WERROR:-false}" -Dtests=enabled -Dtools=enabled \
+        -Dbenchmarks=enabled -Dexamples=enabled ||
+        fail "$exit_failed" "configuring failed; $release/meson-logs/meson-log.txt has it all"
+}
