@@ -1,0 +1,119 @@
+// What ends other than well: failed jobs, removed actors, and the bookkeeping of heavy jobs between their two steps.
+
+#include <cassert>
+
+#include "core/scheduler.hpp"
+
+namespace sluice::core {
+
+void Scheduler::remove(Actor& actor) noexcept {
+    assert(!actor.removed);
+    actor.removed = true;
+    fail_everything(actor, FailReason::actor_removed);
+    release_if_done(actor);
+}
+
+void Scheduler::fail_queued(Actor& actor, FailReason reason) noexcept {
+    fail_everything(actor, reason);
+    release_if_done(actor);
+}
+
+JobChain Scheduler::take_failed() noexcept {
+    const JobChain taken = failed_;
+    failed_ = {};
+    return taken;
+}
+
+Actor* Scheduler::take_released() noexcept {
+    Actor* actor = released_.front();
+    if (actor != nullptr) released_.remove(*actor); // Its place stays `released`, so it never comes here again.
+    return actor;
+}
+
+/// Keeps `paid` and `permits`: a build that succeeded stays counted, and keeps its permit, until its install has ended.
+void Scheduler::build_ended(Actor& actor, const RunEnd& end) noexcept {
+    if (end.built != nullptr && !actor.fatal) {
+        ++actor.jobs_in_flight;
+        add_install(actor, *end.built, true);
+        return;
+    }
+    unit_left(actor, end.job_class, end.lane);
+    permit_back();
+    if (end.built != nullptr) fail_chain({end.built, end.built, 1}, FailReason::actor_fatal);
+}
+
+void Scheduler::add_install(Actor& actor, Job& job, bool as_newest) noexcept {
+    Job*& last = actor.last_install;
+    job.next = last == nullptr ? &job : last->next;
+    if (last != nullptr) last->next = &job;
+    if (last == nullptr || as_newest) last = &job;
+    ++pending_installs_;
+}
+
+Job& Scheduler::take_install(Actor& actor) noexcept {
+    Job& oldest = *actor.last_install->next;
+    if (&oldest == actor.last_install) actor.last_install = nullptr;
+    else actor.last_install->next = oldest.next;
+    oldest.next = nullptr;
+    --pending_installs_;
+    return oldest;
+}
+
+void Scheduler::unit_left(Actor& actor, JobClass c, Lane lane) noexcept {
+    assert(actor.in_flight > 0 && of(c).in_flight > 0);
+    leave(actor, lane);
+    --of(c).in_flight;
+}
+
+void Scheduler::permit_back() noexcept {
+    permits_.give_back();
+    permit_may_be_free_ = true;
+}
+
+void Scheduler::fail_chain(JobChain chain, FailReason reason) noexcept {
+    for (Job* job = chain.first; job != nullptr;) {
+        Job* next = job->next;
+        job->fail = reason;
+        failed_.append(*job);
+        job = next;
+    }
+}
+
+/// Everything of the actor that is not running: installs first, for they stand in front, then both FIFOs.
+void Scheduler::fail_everything(Actor& actor, FailReason reason) noexcept {
+    if (actor.interactive_place != Place::released) unlink(actor, JobClass::interactive);
+    unlink(actor, JobClass::maintenance);
+    while (actor.last_install != nullptr) {
+        Job& job = take_install(actor);
+        --actor.jobs_in_flight;
+        unit_left(actor, job.job_class, job.lane);
+        permit_back();
+        fail_chain({&job, &job, 1}, reason);
+    }
+    for (const JobClass c : {JobClass::interactive, JobClass::maintenance}) {
+        ClassQueue& queue = actor.queue(c);
+        const JobChain all{queue.head, queue.tail, queue.size};
+        of(c).queued -= queue.size;
+        queue.head = queue.tail = nullptr;
+        queue.size = 0;
+        queue.deficit = 0;
+        actor.set_called(c, false);
+        fail_chain(all, reason);
+    }
+}
+
+/// A removed actor is released when nothing of it is in flight; nothing can be queued any more.
+void Scheduler::release_if_done(Actor& actor) noexcept {
+    if (!actor.removed || actor.in_flight != 0 || actor.interactive_place == Place::released) return;
+    assert(actor.queued() == 0 && actor.jobs_in_flight == 0);
+    released_.push_back(actor);
+    actor.interactive_place = Place::released;
+}
+
+FailReason Scheduler::refusal(const Actor& actor) const noexcept {
+    if (actor.removed) return FailReason::actor_removed;
+    if (actor.fatal) return FailReason::actor_fatal;
+    return cancelling_ ? FailReason::shut_down : FailReason::none;
+}
+
+} // namespace sluice::core
