@@ -10,23 +10,25 @@
 #include <string_view>
 #include <vector>
 
+#include <sluice/detail/export.hpp>
+
 namespace sluice {
 
 /// Which threads may hold the scheduler's role.
 enum class SchedulerPolicy : std::uint8_t {
-    lent,      ///< A worker that is out of work takes the role for a turn, then runs what it decided. Best latency.
-    dedicated, ///< Only the scheduler thread. Frees the workers of deciding; worth it for many actors with tiny jobs.
+    lent,  ///< A worker that is out of work takes the role for a turn, then runs what it decided. Best latency.
+    dedicated,  ///< Only the scheduler thread. Frees the workers of deciding; worth it for many actors with tiny jobs.
 };
 
 /// What a worker does before it parks.
 enum class SpinPolicy : std::uint8_t {
-    adaptive, ///< Spins up to `spin_budget` when recent idle gaps were short; one worker at a time.
-    park,     ///< Never spins.
-    busy,     ///< Spins up to `spin_budget`, always; all workers.
+    adaptive,  ///< Spins up to `spin_budget` when recent idle gaps were short; one worker at a time.
+    park,      ///< Never spins.
+    busy,      ///< Spins up to `spin_budget`, always; all workers.
 };
 
-[[nodiscard]] std::string_view to_string(SchedulerPolicy policy) noexcept;
-[[nodiscard]] std::string_view to_string(SpinPolicy policy) noexcept;
+[[nodiscard]] SLUICE_API std::string_view to_string(SchedulerPolicy policy) noexcept;
+[[nodiscard]] SLUICE_API std::string_view to_string(SpinPolicy policy) noexcept;
 
 /// Called on a library thread with that thread's name. Must not throw.
 using ThreadHook = std::function<void(std::string_view thread_name)>;
@@ -97,12 +99,13 @@ struct EffectiveConfig {
     std::uint32_t read_cap = 1;
     std::uint32_t heavy_permits = 2;
     std::uint32_t drr_quantum = 1;
-    std::uint32_t deficit_cap = 4;         ///< 4 * actor_cap.
-    std::uint32_t interactive_reserve = 1; ///< Workers that maintenance leaves idle: 2 from 4 workers on, else 1; alone 0.
-    std::uint32_t maintenance_cap = 1;     ///< max(pool_size - interactive_reserve, 1).
+    std::uint32_t deficit_cap = 4;  ///< 4 * actor_cap.
+    std::uint32_t interactive_reserve =
+        1;  ///< Workers that maintenance leaves idle: 2 from 4 workers on, else 1; alone 0.
+    std::uint32_t maintenance_cap = 1;  ///< max(pool_size - interactive_reserve, 1).
 
-    std::uint64_t max_queued = 0;           ///< no_limit: unlimited.
-    std::uint64_t max_queued_per_actor = 0; ///< no_limit: unlimited.
+    std::uint64_t max_queued = 0;            ///< no_limit: unlimited.
+    std::uint64_t max_queued_per_actor = 0;  ///< no_limit: unlimited.
 
     SchedulerPolicy policy = SchedulerPolicy::lent;
     SpinPolicy spin = SpinPolicy::adaptive;
@@ -116,23 +119,23 @@ struct EffectiveConfig {
     bool run_ahead = true;
     std::chrono::nanoseconds run_budget{0};
 
-    std::pmr::memory_resource* memory = nullptr; ///< As given: nullptr is mimalloc.
+    std::pmr::memory_resource* memory = nullptr;  ///< As given: nullptr is mimalloc.
     std::uint64_t reserve_nodes = 0;
     bool fixed_capacity = false;
 
-    unsigned usable_cpus = 2; ///< What the defaults were derived from.
+    unsigned usable_cpus = 2;  ///< What the defaults were derived from.
 
     static constexpr std::uint64_t no_limit = ~std::uint64_t{0};
 };
 
 /// Why a Config was refused: the first field that makes no sense.
 struct ConfigProblem {
-    std::string_view field; ///< As it is spelt in Config.
-    std::string value;      ///< As it was given.
-    std::string_view range; ///< What is accepted.
+    std::string_view field;  ///< As it is spelt in Config.
+    std::string value;       ///< As it was given.
+    std::string_view range;  ///< What is accepted.
 
     /// A sentence fit to show: "pool_size is 0, but must be 1..256".
-    [[nodiscard]] std::string message() const;
+    [[nodiscard]] SLUICE_API std::string message() const;
 };
 
-} // namespace sluice
+}  // namespace sluice

@@ -11,9 +11,15 @@ class ActorList {
 public:
     explicit ActorList(JobClass links) noexcept : links_(links) {}
 
-    [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
-    [[nodiscard]] Actor* front() const noexcept { return first_; }
-    [[nodiscard]] bool is_end(const Actor& actor) const noexcept { return first_ == &actor || last_ == &actor; }
+    [[nodiscard]] bool empty() const noexcept {
+        return first_ == nullptr;
+    }
+    [[nodiscard]] Actor* front() const noexcept {
+        return first_;
+    }
+    [[nodiscard]] bool is_end(const Actor& actor) const noexcept {
+        return first_ == &actor || last_ == &actor;
+    }
 
     void push_back(Actor& actor) noexcept {
         ClassQueue& entry = actor.queue(links_);
@@ -34,16 +40,21 @@ public:
     /// `actor` must be in this list, or in one that shares its inner links: see FairRing::remove.
     void remove(Actor& actor) noexcept {
         ClassQueue& entry = actor.queue(links_);
-        if (entry.previous != nullptr) entry.previous->queue(links_).next = entry.next;
-        if (entry.next != nullptr) entry.next->queue(links_).previous = entry.previous;
-        if (first_ == &actor) first_ = entry.next;
-        if (last_ == &actor) last_ = entry.previous;
+        if (entry.previous != nullptr)
+            entry.previous->queue(links_).next = entry.next;
+        if (entry.next != nullptr)
+            entry.next->queue(links_).previous = entry.previous;
+        if (first_ == &actor)
+            first_ = entry.next;
+        if (last_ == &actor)
+            last_ = entry.previous;
         entry.next = entry.previous = nullptr;
     }
 
     /// Moves everything of `other` behind what is here.
     void splice_back(ActorList& other) noexcept {
-        if (other.first_ == nullptr) return;
+        if (other.first_ == nullptr)
+            return;
         if (last_ == nullptr) {
             first_ = other.first_;
         } else {
@@ -66,10 +77,16 @@ class FairRing {
 public:
     explicit FairRing(JobClass links) noexcept : now_(links), later_(links) {}
 
-    void begin_round() noexcept { now_.splice_back(later_); }
+    void begin_round() noexcept {
+        now_.splice_back(later_);
+    }
 
-    [[nodiscard]] Actor* next_in_round() const noexcept { return now_.front(); }
-    [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
+    [[nodiscard]] Actor* next_in_round() const noexcept {
+        return now_.front();
+    }
+    [[nodiscard]] std::uint32_t size() const noexcept {
+        return size_;
+    }
 
     /// A newcomer, or one whose visit is over: visited in the next round.
     void join(Actor& actor) noexcept {
@@ -96,4 +113,4 @@ private:
     std::uint32_t size_ = 0;
 };
 
-} // namespace sluice::core
+}  // namespace sluice::core

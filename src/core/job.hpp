@@ -24,14 +24,16 @@ struct Job {
     Actor* actor = nullptr;
     std::uint64_t number = 0;  ///< The engine's; the core does not look at it.
     std::uint64_t order = 0;   ///< Stamped by enqueue(): restores the order when several runs give jobs back.
-    std::uint32_t cost = 1;    ///< What the job takes from its actor's deficit (E12); enqueue() keeps it in 1..max_job_cost.
+    std::uint32_t cost =
+        1;  ///< What the job takes from its actor's deficit (E12); enqueue() keeps it in 1..max_job_cost.
     Lane lane = Lane::pure_read;
     JobClass job_class = JobClass::interactive;
-    Step step = Step::whole;   ///< whole; heavy_init: build or fenced_build. The core leaves it alone.
+    Step step = Step::whole;  ///< whole; heavy_init: build or fenced_build. The core leaves it alone.
     FailReason fail = FailReason::none;
 };
 
-static_assert(sizeof(Job) <= 48, "the engine keeps the header of a node in one cache line, and needs 16 bytes of it");
+static_assert(sizeof(Job) <= 48,
+              "the engine keeps the header of a node in one cache line, and needs 16 bytes of it");
 
 /// Bounds the deficit arithmetic to 32 bits: max_job_cost is the largest single step.
 inline constexpr std::uint32_t max_job_cost = 1U << 16;
@@ -42,7 +44,9 @@ struct JobChain {
     Job* last = nullptr;
     std::uint32_t count = 0;
 
-    [[nodiscard]] constexpr bool empty() const noexcept { return first == nullptr; }
+    [[nodiscard]] constexpr bool empty() const noexcept {
+        return first == nullptr;
+    }
 
     constexpr void append(Job& job) noexcept {
         job.next = nullptr;
@@ -52,4 +56,4 @@ struct JobChain {
     }
 };
 
-} // namespace sluice::core
+}  // namespace sluice::core

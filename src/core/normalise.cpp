@@ -7,17 +7,22 @@ namespace sluice {
 
 std::string_view to_string(SchedulerPolicy policy) noexcept {
     switch (policy) {
-    case SchedulerPolicy::lent: return "lent";
-    case SchedulerPolicy::dedicated: return "dedicated";
+        case SchedulerPolicy::lent:
+            return "lent";
+        case SchedulerPolicy::dedicated:
+            return "dedicated";
     }
     return "unknown policy";
 }
 
 std::string_view to_string(SpinPolicy policy) noexcept {
     switch (policy) {
-    case SpinPolicy::adaptive: return "adaptive";
-    case SpinPolicy::park: return "park";
-    case SpinPolicy::busy: return "busy";
+        case SpinPolicy::adaptive:
+            return "adaptive";
+        case SpinPolicy::park:
+            return "park";
+        case SpinPolicy::busy:
+            return "busy";
     }
     return "unknown policy";
 }
@@ -31,7 +36,7 @@ std::string ConfigProblem::message() const {
 namespace core {
 namespace {
 
-constexpr std::int64_t pool_size_max = 256; // The mask of parked workers, and an 8-bit actor_cap, end there.
+constexpr std::int64_t pool_size_max = 256;  // The mask of parked workers, and an 8-bit actor_cap, end there.
 constexpr std::int64_t queue_max = std::int64_t{1} << 40;
 constexpr std::int64_t nodes_max = std::int64_t{1} << 32;
 constexpr std::int64_t second_ns = 1'000'000'000;
@@ -49,27 +54,33 @@ constexpr Range read_cap_range{"read_cap", 1, pool_size_max, "1..256"};
 constexpr Range heavy_permits_range{"heavy_permits", 1, pool_size_max, "1..256"};
 constexpr Range drr_quantum_range{"drr_quantum", 1, 65'536, "1..65536"};
 constexpr Range max_queued_range{"max_queued", 0, queue_max, "1..2^40, or 0 for unlimited"};
-constexpr Range max_queued_per_actor_range{"max_queued_per_actor", 0, queue_max, "1..2^40, or 0 for unlimited"};
+constexpr Range max_queued_per_actor_range{"max_queued_per_actor", 0, queue_max,
+                                           "1..2^40, or 0 for unlimited"};
 constexpr Range spin_budget_range{"spin_budget", 0, second_ns, "0..1000000000 ns"};
 constexpr Range run_budget_range{"run_budget", 1'000, second_ns, "1000..1000000000 ns"};
 constexpr Range reserve_nodes_range{"reserve_nodes", 0, nodes_max, "0..2^32"};
 constexpr Range fixed_nodes_range{"reserve_nodes", 1, nodes_max, "1..2^32 with fixed_capacity"};
 constexpr Range cpu_range{"cpus", 0, 4'095, "0..4095 for each CPU"};
-constexpr std::size_t prefix_max = 9; // The system keeps 15 characters; "-sched" and "-w255" must fit.
+constexpr std::size_t prefix_max = 9;  // The system keeps 15 characters; "-sched" and "-w255" must fit.
 
 /// Collects the first value that is out of its range.
 class Checker {
 public:
     void check(std::int64_t value, const Range& range) {
-        if (value < range.least || value > range.most) refuse(range.field, std::to_string(value), range.text);
+        if (value < range.least || value > range.most)
+            refuse(range.field, std::to_string(value), range.text);
     }
     void check(const std::optional<std::int64_t>& value, const Range& range) {
-        if (value) check(*value, range);
+        if (value)
+            check(*value, range);
     }
     void refuse(std::string_view field, std::string value, std::string_view range) {
-        if (!problem_) problem_ = ConfigProblem{field, std::move(value), range};
+        if (!problem_)
+            problem_ = ConfigProblem{field, std::move(value), range};
     }
-    [[nodiscard]] const std::optional<ConfigProblem>& problem() const { return problem_; }
+    [[nodiscard]] const std::optional<ConfigProblem>& problem() const {
+        return problem_;
+    }
 
 private:
     std::optional<ConfigProblem> problem_;
@@ -86,12 +97,14 @@ private:
     checker.check(config.max_queued_per_actor, max_queued_per_actor_range);
     if (config.policy != SchedulerPolicy::lent && config.policy != SchedulerPolicy::dedicated)
         checker.refuse("policy", std::to_string(static_cast<unsigned>(config.policy)), "lent or dedicated");
-    if (config.spin != SpinPolicy::adaptive && config.spin != SpinPolicy::park && config.spin != SpinPolicy::busy)
+    if (config.spin != SpinPolicy::adaptive && config.spin != SpinPolicy::park &&
+        config.spin != SpinPolicy::busy)
         checker.refuse("spin", std::to_string(static_cast<unsigned>(config.spin)), "adaptive, park or busy");
     checker.check(config.spin_budget.count(), spin_budget_range);
     if (config.thread_name_prefix.empty() || config.thread_name_prefix.size() > prefix_max)
         checker.refuse("thread_name_prefix", '"' + config.thread_name_prefix + '"', "1..9 characters");
-    for (const std::int32_t cpu : config.cpus) checker.check(cpu, cpu_range);
+    for (const std::int32_t cpu : config.cpus)
+        checker.check(cpu, cpu_range);
     checker.check(config.run_budget.count(), run_budget_range);
     checker.check(config.reserve_nodes, config.fixed_capacity ? fixed_nodes_range : reserve_nodes_range);
     return checker.problem();
@@ -101,15 +114,17 @@ private:
     return limit == 0 ? EffectiveConfig::no_limit : static_cast<std::uint64_t>(limit);
 }
 
-} // namespace
+}  // namespace
 
 std::expected<EffectiveConfig, ConfigProblem> normalise(const Config& config, unsigned usable_cpus) {
-    if (auto problem = find_problem(config)) return std::unexpected(*std::move(problem));
+    if (auto problem = find_problem(config))
+        return std::unexpected(*std::move(problem));
 
     const std::int64_t cpus = usable_cpus == 0 ? 2 : usable_cpus;
     const std::int64_t pool = config.pool_size.value_or(std::clamp<std::int64_t>(cpus - 1, 2, 8));
-    const std::int64_t actor_cap = std::min(config.actor_cap.value_or(std::clamp<std::int64_t>(pool - 1, 1, 4)),
-                                            std::max<std::int64_t>(pool - 1, 1));
+    const std::int64_t actor_cap =
+        std::min(config.actor_cap.value_or(std::clamp<std::int64_t>(pool - 1, 1, 4)),
+                 std::max<std::int64_t>(pool - 1, 1));
     const std::int64_t read_cap =
         std::min(config.read_cap.value_or(std::clamp<std::int64_t>(actor_cap, 1, 4)), actor_cap);
     const std::int64_t permits = config.heavy_permits.value_or(std::clamp<std::int64_t>(pool - 1, 2, 3));
@@ -129,7 +144,8 @@ std::expected<EffectiveConfig, ConfigProblem> normalise(const Config& config, un
     effective.max_queued_per_actor = limit_or_none(config.max_queued_per_actor);
     effective.policy = config.policy;
     effective.spin = config.spin;
-    effective.spin_budget = config.spin == SpinPolicy::park ? std::chrono::nanoseconds{0} : config.spin_budget;
+    effective.spin_budget =
+        config.spin == SpinPolicy::park ? std::chrono::nanoseconds{0} : config.spin_budget;
     effective.thread_name_prefix = config.thread_name_prefix;
     effective.cpus = config.cpus;
     std::ranges::sort(effective.cpus);
@@ -162,5 +178,5 @@ Limits limits_of(const EffectiveConfig& config) noexcept {
     return config.run_ahead ? limits : limits.without_run_ahead();
 }
 
-} // namespace core
-} // namespace sluice
+}  // namespace core
+}  // namespace sluice

@@ -9,9 +9,10 @@
 namespace sluice::core {
 
 /// Checks and completes a configuration (E1, E2). Pure: the number of usable CPUs is an argument, 0 if it is not known.
-[[nodiscard]] std::expected<EffectiveConfig, ConfigProblem> normalise(const Config& config, unsigned usable_cpus);
+[[nodiscard]] std::expected<EffectiveConfig, ConfigProblem> normalise(const Config& config,
+                                                                      unsigned usable_cpus);
 
 /// What the scheduler needs of it.
 [[nodiscard]] Limits limits_of(const EffectiveConfig& config) noexcept;
 
-} // namespace sluice::core
+}  // namespace sluice::core

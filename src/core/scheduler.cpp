@@ -6,7 +6,8 @@
 namespace sluice::core {
 
 Scheduler::Scheduler(const Limits& limits, HeavyPermits& permits) noexcept
-    : limits_(limits), permits_(permits),
+    : limits_(limits),
+      permits_(permits),
       // Nothing is known yet, so every job counts as long: runs of one, no backlog.
       global_service_(std::max(limits.run_budget_ns, limits.long_job_ns) * service::scale) {
     assert(limits.pool_size >= 1 && limits.actor_cap >= 1 && limits.actor_cap <= 255);
@@ -31,37 +32,39 @@ void Scheduler::enqueue(Job& job) noexcept {
     ++queue.size;
     ++of(c).queued;
     // Behind another head nothing has changed for anybody. A new interactive head can only hold maintenance back.
-    if (was_empty && admissible(check_head(actor, c, limits_))) link(actor, c);
+    if (was_empty && admissible(check_head(actor, c, limits_)))
+        link(actor, c);
 }
 
 void Scheduler::run_ended(const RunEnd& end) noexcept {
     Actor& actor = *end.actor;
-    if (end.step != Step::whole && !end.rest.empty()) { // The one job of a heavy run came back unstarted.
+    if (end.step != Step::whole && !end.rest.empty()) {  // The one job of a heavy run came back unstarted.
         return_run({end.actor, end.rest, end.expected_ns, end.lane, end.job_class, end.step, false});
         return;
     }
     end_of_unit(actor, end.executed + end.rest.count, end.expected_ns);
     switch (end.step) {
-    case Step::whole:
-        measure(end);
-        unit_left(actor, end.job_class, end.lane);
-        break;
-    case Step::build:
-    case Step::fenced_build:
-        build_ended(actor, end);
-        break;
-    case Step::install:
-        actor.writer = false;
-        unit_left(actor, end.job_class, end.lane);
-        permit_back();
-        break;
+        case Step::whole:
+            measure(end);
+            unit_left(actor, end.job_class, end.lane);
+            break;
+        case Step::build:
+        case Step::fenced_build:
+            build_ended(actor, end);
+            break;
+        case Step::install:
+            actor.writer = false;
+            unit_left(actor, end.job_class, end.lane);
+            permit_back();
+            break;
     }
     if (end.failed) {
         assert(end.lane == Lane::mutating || end.step == Step::install);
         actor.fatal = true;
     }
     take_back(actor, end.rest);
-    if (end.failed) fail_everything(actor, FailReason::actor_fatal);
+    if (end.failed)
+        fail_everything(actor, FailReason::actor_fatal);
     look_again(actor);
     release_if_done(actor);
 }
@@ -82,10 +85,13 @@ void Scheduler::return_run(const Run& run) noexcept {
         add_install(actor, *run.jobs.first, false);
     } else {
         std::uint32_t paid = 0;
-        for (const Job* job = run.jobs.first; job != nullptr; job = job->next) paid += job->cost;
+        for (const Job* job = run.jobs.first; job != nullptr; job = job->next)
+            paid += job->cost;
         unit_left(actor, run.job_class, run.lane);
-        if (run.step != Step::whole) permit_back();
-        if (take_back(actor, run.jobs)) actor.queue(run.job_class).deficit += static_cast<std::int32_t>(paid);
+        if (run.step != Step::whole)
+            permit_back();
+        if (take_back(actor, run.jobs))
+            actor.queue(run.job_class).deficit += static_cast<std::int32_t>(paid);
     }
     look_again(actor);
     release_if_done(actor);
@@ -102,7 +108,8 @@ void Scheduler::end_of_unit(Actor& actor, std::uint32_t jobs, std::uint32_t expe
 /// Jobs that were handed out and not started go to the front. Other runs of this actor may have given later jobs back
 /// before, so the place is found by `order`; the walk passes such jobs only, at most run_jobs_max for each unit in flight.
 bool Scheduler::take_back(Actor& actor, JobChain rest) noexcept {
-    if (rest.empty()) return false;
+    if (rest.empty())
+        return false;
     if (const FailReason reason = refusal(actor); reason != FailReason::none) {
         fail_chain(rest, reason);
         return false;
@@ -117,18 +124,22 @@ bool Scheduler::take_back(Actor& actor, JobChain rest) noexcept {
     }
     rest.last->next = after;
     (before == nullptr ? queue.head : before->next) = rest.first;
-    if (after == nullptr) queue.tail = rest.last;
+    if (after == nullptr)
+        queue.tail = rest.last;
     queue.size += rest.count;
     of(c).queued += rest.count;
     // A head that waited for a permit may now stand behind one that needs none.
-    if (actor.place(c) == Place::heavy_line && queue.head->lane != Lane::heavy_init) unlink(actor, c);
+    if (actor.place(c) == Place::heavy_line && queue.head->lane != Lane::heavy_init)
+        unlink(actor, c);
     return true;
 }
 
 /// Keeps `linked`: called at the end of every event for the actor that it is about.
 void Scheduler::look_again(Actor& actor) noexcept {
-    if (actor.last_install != nullptr) { // E15: nothing else of this actor is admitted, and soon nobody is in its way.
-        if (actor.interactive_place == Place::install_ready) return;
+    if (actor.last_install !=
+        nullptr) {  // E15: nothing else of this actor is admitted, and soon nobody is in its way.
+        if (actor.interactive_place == Place::install_ready)
+            return;
         unlink(actor, JobClass::interactive);
         unlink(actor, JobClass::maintenance);
         if (!actor.writer && !actor.has_reader()) {
@@ -138,34 +149,48 @@ void Scheduler::look_again(Actor& actor) noexcept {
         return;
     }
     for (const JobClass c : {JobClass::interactive, JobClass::maintenance})
-        if (actor.place(c) == Place::off && admissible(check_head(actor, c, limits_))) link(actor, c);
+        if (actor.place(c) == Place::off && admissible(check_head(actor, c, limits_)))
+            link(actor, c);
 }
 
 /// An actor whose deficit still covers its head has not finished its visit: nobody is visited before it.
 void Scheduler::link(Actor& actor, JobClass c) noexcept {
     const ClassQueue& queue = actor.queue(c);
     FairRing& ring = of(c).ring;
-    if (queue.deficit >= static_cast<std::int32_t>(queue.head->cost)) ring.join_front(actor);
-    else ring.join(actor);
+    if (queue.deficit >= static_cast<std::int32_t>(queue.head->cost))
+        ring.join_front(actor);
+    else
+        ring.join(actor);
     actor.place(c) = Place::ring;
-    if (c == JobClass::interactive) interactive_came_ = true;
+    if (c == JobClass::interactive)
+        interactive_came_ = true;
 }
 
 void Scheduler::unlink(Actor& actor, JobClass c) noexcept {
     Place& place = actor.place(c);
     switch (place) {
-    case Place::off: return;
-    case Place::ring: of(c).ring.remove(actor); break;
-    case Place::heavy_line: of(c).heavy_line.remove(actor); break;
-    case Place::install_ready: install_ready_.remove(actor); break;
-    case Place::released: assert(false && "a released actor is in no other list"); return;
+        case Place::off:
+            return;
+        case Place::ring:
+            of(c).ring.remove(actor);
+            break;
+        case Place::heavy_line:
+            of(c).heavy_line.remove(actor);
+            break;
+        case Place::install_ready:
+            install_ready_.remove(actor);
+            break;
+        case Place::released:
+            assert(false && "a released actor is in no other list");
+            return;
     }
     place = Place::off;
 }
 
 /// Heavy steps are left out: they are long by definition, and would make the reads beside them look long.
 void Scheduler::measure(const RunEnd& end) noexcept {
-    if (end.executed == 0) return;
+    if (end.executed == 0)
+        return;
     Actor& actor = *end.actor;
     actor.service = service::updated(actor.service, global_service_, end.elapsed_ns, end.executed);
     global_service_ = measured_ ? service::updated(global_service_, 0, end.elapsed_ns, end.executed)
@@ -179,4 +204,4 @@ bool Scheduler::quiet() const noexcept {
            failed_.empty() && released_.empty();
 }
 
-} // namespace sluice::core
+}  // namespace sluice::core

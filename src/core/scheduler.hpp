@@ -43,9 +43,13 @@ public:
     void fail_queued(Actor& actor, FailReason reason) noexcept;
     /// From now on enqueue() and jobs that come back fail with shut_down. Running jobs, and heavy ones whose build is
     /// running, finish. The caller then calls fail_queued() for every actor.
-    void begin_cancel() noexcept { cancelling_ = true; }
+    void begin_cancel() noexcept {
+        cancelling_ = true;
+    }
     /// A permit came back from elsewhere (permits may be shared by several executors).
-    void heavy_permit_freed() noexcept { permit_may_be_free_ = true; }
+    void heavy_permit_freed() noexcept {
+        permit_may_be_free_ = true;
+    }
 
     // Decisions.
 
@@ -59,38 +63,60 @@ public:
 
     // State that can be read.
 
-    [[nodiscard]] const Limits& limits() const noexcept { return limits_; }
-    [[nodiscard]] std::uint64_t queued(JobClass c) const noexcept { return of(c).queued; }
-    [[nodiscard]] std::uint32_t in_flight(JobClass c) const noexcept { return of(c).in_flight; }
-    [[nodiscard]] std::uint32_t ready_actors(JobClass c) const noexcept { return of(c).ring.size(); }
-    [[nodiscard]] std::uint32_t busy_units() const noexcept { return busy_; }
-    [[nodiscard]] std::uint32_t jobs_in_flight() const noexcept { return out_.jobs; }
-    [[nodiscard]] std::uint64_t expected_in_flight_ns() const noexcept { return out_.expected_ns; }
+    [[nodiscard]] const Limits& limits() const noexcept {
+        return limits_;
+    }
+    [[nodiscard]] std::uint64_t queued(JobClass c) const noexcept {
+        return of(c).queued;
+    }
+    [[nodiscard]] std::uint32_t in_flight(JobClass c) const noexcept {
+        return of(c).in_flight;
+    }
+    [[nodiscard]] std::uint32_t ready_actors(JobClass c) const noexcept {
+        return of(c).ring.size();
+    }
+    [[nodiscard]] std::uint32_t busy_units() const noexcept {
+        return busy_;
+    }
+    [[nodiscard]] std::uint32_t jobs_in_flight() const noexcept {
+        return out_.jobs;
+    }
+    [[nodiscard]] std::uint64_t expected_in_flight_ns() const noexcept {
+        return out_.expected_ns;
+    }
     [[nodiscard]] std::uint32_t idle_workers() const noexcept {
         return busy_ < limits_.pool_size ? limits_.pool_size - busy_ : 0;
     }
-    [[nodiscard]] std::uint32_t pending_installs() const noexcept { return pending_installs_; }
-    [[nodiscard]] bool cancelling() const noexcept { return cancelling_; }
+    [[nodiscard]] std::uint32_t pending_installs() const noexcept {
+        return pending_installs_;
+    }
+    [[nodiscard]] bool cancelling() const noexcept {
+        return cancelling_;
+    }
     /// Nothing queued, in flight or waiting to be taken.
     [[nodiscard]] bool quiet() const noexcept;
     /// Expected time of one job of this actor.
     [[nodiscard]] std::uint32_t expected_job_ns(const Actor& actor) const noexcept {
         return service::nanos(actor.service != 0 ? actor.service : global_service_);
     }
-    [[nodiscard]] std::uint32_t global_job_ns() const noexcept { return service::nanos(global_service_); }
+    [[nodiscard]] std::uint32_t global_job_ns() const noexcept {
+        return service::nanos(global_service_);
+    }
 
 private:
     struct PerClass {
         explicit PerClass(JobClass c) noexcept : ring(c), heavy_line(c) {}
         FairRing ring;
-        ActorList heavy_line;       ///< First come, first served for the next permit.
-        std::uint64_t queued = 0;   ///< Jobs in the FIFOs.
+        ActorList heavy_line;      ///< First come, first served for the next permit.
+        std::uint64_t queued = 0;  ///< Jobs in the FIFOs.
         std::uint32_t in_flight = 0;
     };
     /// What came of offering a class, or one actor of it.
     enum class Offer : std::uint8_t { handed_out, moved_on, no_room, nobody_left, interactive_came };
 
-    [[nodiscard]] PerClass& of(JobClass c) noexcept { return c == JobClass::interactive ? interactive_ : maintenance_; }
+    [[nodiscard]] PerClass& of(JobClass c) noexcept {
+        return c == JobClass::interactive ? interactive_ : maintenance_;
+    }
     [[nodiscard]] const PerClass& of(JobClass c) const noexcept {
         return c == JobClass::interactive ? interactive_ : maintenance_;
     }
@@ -110,13 +136,13 @@ private:
     void link(Actor& actor, JobClass c) noexcept;
     void unlink(Actor& actor, JobClass c) noexcept;
     void end_of_unit(Actor& actor, std::uint32_t jobs, std::uint32_t expected_ns) noexcept;
-    bool take_back(Actor& actor, JobChain rest) noexcept; ///< false: nothing was queued, the jobs failed.
+    bool take_back(Actor& actor, JobChain rest) noexcept;  ///< false: nothing was queued, the jobs failed.
     void measure(const RunEnd& end) noexcept;
 
     // Endings and failures (scheduler_endings.cpp).
     void build_ended(Actor& actor, const RunEnd& end) noexcept;
     void add_install(Actor& actor, Job& job, bool as_newest) noexcept;
-    [[nodiscard]] Job& take_install(Actor& actor) noexcept; ///< The oldest.
+    [[nodiscard]] Job& take_install(Actor& actor) noexcept;  ///< The oldest.
     void unit_left(Actor& actor, JobClass c, Lane lane) noexcept;
     void permit_back() noexcept;
     void fail_chain(JobChain chain, FailReason reason) noexcept;
@@ -133,19 +159,20 @@ private:
     JobChain failed_;
     Backlog out_;
     std::uint64_t order_ = 0;
-    std::uint32_t busy_ = 0; ///< Units handed out and not ended.
+    std::uint32_t busy_ = 0;  ///< Units handed out and not ended.
     std::uint32_t pending_installs_ = 0;
     std::uint32_t global_service_;
-    std::uint32_t batch_ = 1; ///< Run-ahead factor of the rounds.
-    std::uint32_t rounds_at_once_ = 1; ///< Rounds in which nobody could pay are taken together.
-    std::uint32_t fewest_rounds_ = 0;  ///< Of those that could not pay in this round: the first that will be able to.
+    std::uint32_t batch_ = 1;           ///< Run-ahead factor of the rounds.
+    std::uint32_t rounds_at_once_ = 1;  ///< Rounds in which nobody could pay are taken together.
+    std::uint32_t fewest_rounds_ =
+        0;  ///< Of those that could not pay in this round: the first that will be able to.
     bool measured_ = false;
     bool between_rounds_ = true;
     bool maintenance_turn_ = false;
-    bool interactive_came_ = false; ///< During the maintenance half of a round.
-    bool handed_out_ = false;       ///< In this round.
+    bool interactive_came_ = false;  ///< During the maintenance half of a round.
+    bool handed_out_ = false;        ///< In this round.
     bool permit_may_be_free_ = true;
     bool cancelling_ = false;
 };
 
-} // namespace sluice::core
+}  // namespace sluice::core

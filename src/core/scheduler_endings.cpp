@@ -26,7 +26,8 @@ JobChain Scheduler::take_failed() noexcept {
 
 Actor* Scheduler::take_released() noexcept {
     Actor* actor = released_.front();
-    if (actor != nullptr) released_.remove(*actor); // Its place stays `released`, so it never comes here again.
+    if (actor != nullptr)
+        released_.remove(*actor);  // Its place stays `released`, so it never comes here again.
     return actor;
 }
 
@@ -39,21 +40,26 @@ void Scheduler::build_ended(Actor& actor, const RunEnd& end) noexcept {
     }
     unit_left(actor, end.job_class, end.lane);
     permit_back();
-    if (end.built != nullptr) fail_chain({end.built, end.built, 1}, FailReason::actor_fatal);
+    if (end.built != nullptr)
+        fail_chain({end.built, end.built, 1}, FailReason::actor_fatal);
 }
 
 void Scheduler::add_install(Actor& actor, Job& job, bool as_newest) noexcept {
     Job*& last = actor.last_install;
     job.next = last == nullptr ? &job : last->next;
-    if (last != nullptr) last->next = &job;
-    if (last == nullptr || as_newest) last = &job;
+    if (last != nullptr)
+        last->next = &job;
+    if (last == nullptr || as_newest)
+        last = &job;
     ++pending_installs_;
 }
 
 Job& Scheduler::take_install(Actor& actor) noexcept {
     Job& oldest = *actor.last_install->next;
-    if (&oldest == actor.last_install) actor.last_install = nullptr;
-    else actor.last_install->next = oldest.next;
+    if (&oldest == actor.last_install)
+        actor.last_install = nullptr;
+    else
+        actor.last_install->next = oldest.next;
     oldest.next = nullptr;
     --pending_installs_;
     return oldest;
@@ -81,7 +87,8 @@ void Scheduler::fail_chain(JobChain chain, FailReason reason) noexcept {
 
 /// Everything of the actor that is not running: installs first, for they stand in front, then both FIFOs.
 void Scheduler::fail_everything(Actor& actor, FailReason reason) noexcept {
-    if (actor.interactive_place != Place::released) unlink(actor, JobClass::interactive);
+    if (actor.interactive_place != Place::released)
+        unlink(actor, JobClass::interactive);
     unlink(actor, JobClass::maintenance);
     while (actor.last_install != nullptr) {
         Job& job = take_install(actor);
@@ -104,16 +111,19 @@ void Scheduler::fail_everything(Actor& actor, FailReason reason) noexcept {
 
 /// A removed actor is released when nothing of it is in flight; nothing can be queued any more.
 void Scheduler::release_if_done(Actor& actor) noexcept {
-    if (!actor.removed || actor.in_flight != 0 || actor.interactive_place == Place::released) return;
+    if (!actor.removed || actor.in_flight != 0 || actor.interactive_place == Place::released)
+        return;
     assert(actor.queued() == 0 && actor.jobs_in_flight == 0);
     released_.push_back(actor);
     actor.interactive_place = Place::released;
 }
 
 FailReason Scheduler::refusal(const Actor& actor) const noexcept {
-    if (actor.removed) return FailReason::actor_removed;
-    if (actor.fatal) return FailReason::actor_fatal;
+    if (actor.removed)
+        return FailReason::actor_removed;
+    if (actor.fatal)
+        return FailReason::actor_fatal;
     return cancelling_ ? FailReason::shut_down : FailReason::none;
 }
 
-} // namespace sluice::core
+}  // namespace sluice::core

@@ -17,12 +17,15 @@ namespace sluice::core {
 
 std::optional<Run> Scheduler::next_run() noexcept {
     Run run;
-    if (next_install(run)) return run;
+    if (next_install(run))
+        return run;
     for (;;) {
-        if (between_rounds_) begin_round();
+        if (between_rounds_)
+            begin_round();
         if (!maintenance_turn_) {
             const Offer offer = offer_class(JobClass::interactive, run);
-            if (offer == Offer::handed_out) return run;
+            if (offer == Offer::handed_out)
+                return run;
             if (offer == Offer::no_room) {
                 rounds_at_once_ = 1;
                 between_rounds_ = true;
@@ -32,11 +35,13 @@ std::optional<Run> Scheduler::next_run() noexcept {
             interactive_came_ = false;
         }
         const Offer offer = offer_class(JobClass::maintenance, run);
-        if (offer == Offer::handed_out) return run;
+        if (offer == Offer::handed_out)
+            return run;
         between_rounds_ = true;
         const bool whole_round = offer != Offer::interactive_came;
         rounds_at_once_ = whole_round && !handed_out_ ? std::max<std::uint32_t>(fewest_rounds_, 1) : 1;
-        if (whole_round && !handed_out_ && fewest_rounds_ == 0) return std::nullopt;
+        if (whole_round && !handed_out_ && fewest_rounds_ == 0)
+            return std::nullopt;
     }
 }
 
@@ -56,27 +61,34 @@ Scheduler::Offer Scheduler::offer_class(JobClass c, Run& run) noexcept {
         if (c == JobClass::maintenance &&
             (interactive_came_ || (permit_may_be_free_ && !interactive_.heavy_line.empty())))
             return Offer::interactive_came;
-        if (!class_may_go(c)) return Offer::no_room;
+        if (!class_may_go(c))
+            return Offer::no_room;
         // Whoever waits longest for a permit is asked before newcomers can take it.
         Actor* actor = permit_may_be_free_ ? offered.heavy_line.front() : nullptr;
-        if (actor == nullptr) actor = offered.ring.next_in_round();
-        if (actor == nullptr) return Offer::nobody_left;
+        if (actor == nullptr)
+            actor = offered.ring.next_in_round();
+        if (actor == nullptr)
+            return Offer::nobody_left;
         const Offer offer = visit(*actor, c, run);
-        if (offer != Offer::moved_on) return offer;
+        if (offer != Offer::moved_on)
+            return offer;
     }
 }
 
 /// E11, and for interactive work E28: with no worker idle, a short backlog may still be handed out.
 bool Scheduler::class_may_go(JobClass c) const noexcept {
     if (c == JobClass::maintenance)
-        return idle_workers() > limits_.interactive_reserve && maintenance_.in_flight < limits_.maintenance_cap;
-    return busy_ < limits_.pool_size || (out_.expected_ns < limits_.backlog_ns && out_.jobs < limits_.backlog_jobs_max);
+        return idle_workers() > limits_.interactive_reserve &&
+               maintenance_.in_flight < limits_.maintenance_cap;
+    return busy_ < limits_.pool_size ||
+           (out_.expected_ns < limits_.backlog_ns && out_.jobs < limits_.backlog_jobs_max);
 }
 
 Scheduler::Offer Scheduler::visit(Actor& actor, JobClass c, Run& run) noexcept {
     const Verdict verdict = check_head(actor, c, limits_);
     if (!admissible(verdict)) {
-        if (actor.place(c) == Place::heavy_line) actor.set_called(c, true);
+        if (actor.place(c) == Place::heavy_line)
+            actor.set_called(c, true);
         unlink(actor, c);
         return Offer::moved_on;
     }
@@ -85,11 +97,15 @@ Scheduler::Offer Scheduler::visit(Actor& actor, JobClass c, Run& run) noexcept {
     const std::uint32_t job_ns = heavy ? std::max(usual_ns, limits_.long_job_ns) : usual_ns;
     const std::uint32_t batch = jobs_within(limits_.run_budget_ns, job_ns, limits_.run_jobs_max);
     std::uint32_t jobs_max = heavy ? 1 : batch;
-    if (busy_ >= limits_.pool_size) jobs_max = std::min(jobs_max, out_.room(limits_, job_ns));
-    if (jobs_max == 0) return Offer::no_room;
-    if (heavy && !take_permit(actor, c)) return Offer::moved_on;
+    if (busy_ >= limits_.pool_size)
+        jobs_max = std::min(jobs_max, out_.room(limits_, job_ns));
+    if (jobs_max == 0)
+        return Offer::no_room;
+    if (heavy && !take_permit(actor, c))
+        return Offer::moved_on;
     if (!pay_for_head(actor, c, std::min(batch, batch_))) {
-        if (heavy) permit_back();
+        if (heavy)
+            permit_back();
         unlink(actor, c);
         of(c).ring.join(actor);
         actor.place(c) = Place::ring;
@@ -106,13 +122,17 @@ bool Scheduler::take_permit(Actor& actor, JobClass c) noexcept {
     const bool first = in_line || actor.called(c);
     const bool others_wait = !line.empty() || !interactive_.heavy_line.empty();
     if (first || !others_wait) {
-        if (permits_.try_take()) return true;
+        if (permits_.try_take())
+            return true;
         permit_may_be_free_ = false;
-        if (in_line) return false;
+        if (in_line)
+            return false;
     }
     unlink(actor, c);
-    if (first) line.push_front(actor);
-    else line.push_back(actor);
+    if (first)
+        line.push_front(actor);
+    else
+        line.push_back(actor);
     actor.place(c) = Place::heavy_line;
     actor.set_called(c, false);
     return false;
@@ -122,19 +142,22 @@ bool Scheduler::take_permit(Actor& actor, JobClass c) noexcept {
 bool Scheduler::pay_for_head(Actor& actor, JobClass c, std::uint32_t batch) noexcept {
     ClassQueue& queue = actor.queue(c);
     const auto cost = static_cast<std::int64_t>(queue.head->cost);
-    if (queue.deficit >= cost) return true;
+    if (queue.deficit >= cost)
+        return true;
     const std::int64_t share = std::int64_t{std::max<std::uint16_t>(actor.weight, 1)} * batch;
     const std::int64_t quantum = limits_.drr_quantum * share;
     const std::int64_t cap = std::min<std::int64_t>(std::max(limits_.deficit_cap * share, cost), 1 << 30);
     const std::int64_t deficit = std::min(queue.deficit + quantum * rounds_at_once_, cap);
     queue.deficit = static_cast<std::int32_t>(deficit);
-    if (deficit >= cost) return true;
+    if (deficit >= cost)
+        return true;
     const auto rounds = static_cast<std::uint32_t>((cost - deficit + quantum - 1) / quantum);
     fewest_rounds_ = fewest_rounds_ == 0 ? rounds : std::min(fewest_rounds_, rounds);
     return false;
 }
 
-void Scheduler::hand_out(Actor& actor, JobClass c, std::uint32_t jobs_max, std::uint32_t job_ns, Run& run) noexcept {
+void Scheduler::hand_out(Actor& actor, JobClass c, std::uint32_t jobs_max, std::uint32_t job_ns,
+                         Run& run) noexcept {
     ClassQueue& queue = actor.queue(c);
     const Lane lane = queue.head->lane;
     run.actor = &actor;
@@ -171,16 +194,19 @@ void Scheduler::hand_out(Actor& actor, JobClass c, std::uint32_t jobs_max, std::
     handed_out_ = true;
     actor.set_called(c, false);
     unlink(actor, c);
-    look_again(actor); // Back into the ring if more of it can go; a new interactive head may free maintenance (E10).
+    look_again(
+        actor);  // Back into the ring if more of it can go; a new interactive head may free maintenance (E10).
 }
 
 /// E15: an install goes before everything else. Its unit of actor and class was never given up, so only a worker is needed;
 /// with run-ahead on it may wait for one in the run queue, where it is the first thing that a free worker finds.
 bool Scheduler::next_install(Run& run) noexcept {
     Actor* actor = install_ready_.front();
-    if (actor == nullptr) return false;
+    if (actor == nullptr)
+        return false;
     const std::uint32_t room = limits_.backlog_ns != 0 ? 2 * limits_.pool_size : limits_.pool_size;
-    if (busy_ >= room) return false;
+    if (busy_ >= room)
+        return false;
     unlink(*actor, JobClass::interactive);
     Job& job = take_install(*actor);
     actor->writer = true;
@@ -197,4 +223,4 @@ bool Scheduler::next_install(Run& run) noexcept {
     return true;
 }
 
-} // namespace sluice::core
+}  // namespace sluice::core
