@@ -27,6 +27,9 @@ fail() {
     exit "$code"
 }
 
+# The comment that a script opens with is its help.
+print_help() { sed -n '2,/^$/{/^# shellcheck/d;/^#/s/^# \{0,1\}//p}' "$1"; }
+
 # ---- packages ------------------------------------------------------------------------------------------------------
 
 # Prints the packages of the given purposes (first column of tools/packages.txt).
