@@ -2,9 +2,9 @@
 // that only a foreign program can check. Built three ways by ./run.
 #include <sluice/version.hpp>
 
-#include <dlfcn.h>
 #include <cstdio>
 #include <cstring>
+#include <dlfcn.h>
 
 namespace {
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <dlfcn.h>
+#include <string>
 #include <string_view>
 #include <thread>
 
@@ -33,7 +34,7 @@ TEST_CASE("the global allocator stays the program's own") {
         void* symbol = dlsym(RTLD_DEFAULT, name);
         REQUIRE(symbol != nullptr);
         REQUIRE(dladdr(symbol, &info) != 0);
-        CAPTURE(name);
-        CHECK(std::string_view(info.dli_fname).find("mimalloc") == std::string_view::npos);
+        CAPTURE(std::string(name));
+        CHECK(std::string_view(info.dli_fname).find("libmimalloc") == std::string_view::npos);
     }
 }
