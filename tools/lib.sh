@@ -63,11 +63,16 @@ require_packages() {
         if command -v sudo >/dev/null && sudo -n true 2>/dev/null; then
             as_root=(sudo -n)
         else
+            local sudo='' as_whom=', as root,'
+            if command -v sudo >/dev/null; then
+                sudo='sudo ' as_whom=
+            fi
             {
-                say "They need root, which this user is not and cannot become without a password. Type this, then start again:"
+                say "They need root, which this user is not and cannot become without a password. Type$as_whom"
                 say
-                say "    sudo apt-get update && sudo apt-get install --no-install-recommends ${missing[*]}"
+                say "    ${sudo}apt-get update && ${sudo}apt-get install --no-install-recommends ${missing[*]}"
                 say
+                say "and start again."
             } >&2
             exit "$exit_packages"
         fi
