@@ -41,7 +41,7 @@ REFUSED = [
     ("core_is_pure", "src/core/a.cpp", "auto t = std::chrono::steady_clock::now();\n"),
     ("core_is_pure", "include/sluice/detail/b.hpp", "#pragma once\n#include <atomic>\n"),
     ("includes_follow_the_arrows", "src/core/a.cpp", "#include \"executor/engine.hpp\"\n"),
-    ("includes_follow_the_arrows", "src/sync/a.cpp", "#include \"core/a.hpp\"\n"),
+    ("includes_follow_the_arrows", "src/sync/a.cpp", "#include \"memory/a.hpp\"\n"),
     ("includes_follow_the_arrows", "include/sluice/a.hpp", "#pragma once\n#include \"core/a.hpp\"\n"),
     ("includes_follow_the_arrows", "include/sluice/a.hpp", "#pragma once\n#include <mimalloc.h>\n"),
     ("includes_follow_the_arrows", "tools/t.hpp", "#pragma once\n#include \"executor/engine.hpp\"\n"),
