@@ -17,6 +17,9 @@ public:
     [[nodiscard]] Actor* front() const noexcept {
         return first_;
     }
+    [[nodiscard]] Actor* after(const Actor& actor) const noexcept {
+        return actor.queue(links_).next;
+    }
     [[nodiscard]] bool is_end(const Actor& actor) const noexcept {
         return first_ == &actor || last_ == &actor;
     }
@@ -98,6 +101,13 @@ public:
     void join_front(Actor& actor) noexcept {
         now_.push_front(actor);
         ++size_;
+    }
+
+    /// Those whose visit in this round is over (or who came during it).
+    template <typename Visit>
+    void for_each_visited(Visit visit) {
+        for (Actor* actor = later_.front(); actor != nullptr; actor = later_.after(*actor))
+            visit(*actor);
     }
 
     /// Which half the actor is in need not be known: only the half that it heads or ends has its ends moved, and inner

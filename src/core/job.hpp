@@ -35,8 +35,9 @@ struct Job {
 static_assert(sizeof(Job) <= 48,
               "the engine keeps the header of a node in one cache line, and needs 16 bytes of it");
 
-/// Bounds the deficit arithmetic to 32 bits: max_job_cost is the largest single step.
+/// Bounds the rounds that an expensive job can take, and with largest_deficit keeps deficits within 32 bits.
 inline constexpr std::uint32_t max_job_cost = 1U << 16;
+inline constexpr std::int32_t largest_deficit = 1 << 30;
 
 /// Jobs linked by `next`, in order.
 struct JobChain {

@@ -127,6 +127,10 @@ private:
     [[nodiscard]] Offer visit(Actor& actor, JobClass c, Run& run) noexcept;
     [[nodiscard]] bool class_may_go(JobClass c) const noexcept;
     [[nodiscard]] bool take_permit(Actor& actor, JobClass c) noexcept;
+    void skip_rounds(JobClass c) noexcept;
+    [[nodiscard]] std::uint32_t job_time(const Actor& actor, bool heavy) const noexcept;
+    [[nodiscard]] std::uint32_t jobs_in_run(std::uint32_t job_ns) const noexcept;
+    std::int64_t add_quantum(Actor& actor, JobClass c, std::uint32_t rounds, std::uint32_t batch) noexcept;
     [[nodiscard]] bool pay_for_head(Actor& actor, JobClass c, std::uint32_t batch) noexcept;
     void hand_out(Actor& actor, JobClass c, std::uint32_t jobs_max, std::uint32_t job_ns, Run& run) noexcept;
     [[nodiscard]] bool next_install(Run& run) noexcept;
@@ -162,10 +166,9 @@ private:
     std::uint32_t busy_ = 0;  ///< Units handed out and not ended.
     std::uint32_t pending_installs_ = 0;
     std::uint32_t global_service_;
-    std::uint32_t batch_ = 1;           ///< Run-ahead factor of the rounds.
-    std::uint32_t rounds_at_once_ = 1;  ///< Rounds in which nobody could pay are taken together.
+    std::uint32_t batch_ = 1;  ///< Run-ahead factor of the rounds.
     std::uint32_t fewest_rounds_ =
-        0;  ///< Of those that could not pay in this round: the first that will be able to.
+        0;  ///< Until the first of those who could not pay in this round will be able to.
     bool measured_ = false;
     bool between_rounds_ = true;
     bool maintenance_turn_ = false;

@@ -27,7 +27,6 @@ std::optional<Run> Scheduler::next_run() noexcept {
             if (offer == Offer::handed_out)
                 return run;
             if (offer == Offer::no_room) {
-                rounds_at_once_ = 1;
                 between_rounds_ = true;
                 return std::nullopt;
             }
@@ -38,10 +37,13 @@ std::optional<Run> Scheduler::next_run() noexcept {
         if (offer == Offer::handed_out)
             return run;
         between_rounds_ = true;
-        const bool whole_round = offer != Offer::interactive_came;
-        rounds_at_once_ = whole_round && !handed_out_ ? std::max<std::uint32_t>(fewest_rounds_, 1) : 1;
-        if (whole_round && !handed_out_ && fewest_rounds_ == 0)
+        if (offer == Offer::interactive_came || handed_out_)
+            continue;
+        if (fewest_rounds_ == 0)
             return std::nullopt;
+        skip_rounds(JobClass::interactive);
+        if (offer == Offer::nobody_left)
+            skip_rounds(JobClass::maintenance);
     }
 }
 
@@ -52,6 +54,17 @@ void Scheduler::begin_round() noexcept {
     maintenance_turn_ = false;
     handed_out_ = false;
     fewest_rounds_ = 0;
+}
+
+/// After a round in which nobody could pay: the rounds that would go by likewise are taken in one pass.
+void Scheduler::skip_rounds(JobClass c) noexcept {
+    const std::uint32_t rounds = fewest_rounds_ - 1;
+    if (rounds == 0)
+        return;
+    of(c).ring.for_each_visited([&](Actor& actor) {
+        const bool heavy = actor.queue(c).head->lane == Lane::heavy_init;
+        add_quantum(actor, c, rounds, std::min(batch_, jobs_in_run(job_time(actor, heavy))));
+    });
 }
 
 /// Visits until a run can be handed out. In the maintenance half, interactive work that has come meanwhile ends the round.
@@ -93,9 +106,8 @@ Scheduler::Offer Scheduler::visit(Actor& actor, JobClass c, Run& run) noexcept {
         return Offer::moved_on;
     }
     const bool heavy = verdict == Verdict::needs_permit;
-    const std::uint32_t usual_ns = expected_job_ns(actor);
-    const std::uint32_t job_ns = heavy ? std::max(usual_ns, limits_.long_job_ns) : usual_ns;
-    const std::uint32_t batch = jobs_within(limits_.run_budget_ns, job_ns, limits_.run_jobs_max);
+    const std::uint32_t job_ns = job_time(actor, heavy);
+    const std::uint32_t batch = jobs_in_run(job_ns);
     std::uint32_t jobs_max = heavy ? 1 : batch;
     if (busy_ >= limits_.pool_size)
         jobs_max = std::min(jobs_max, out_.room(limits_, job_ns));
@@ -138,22 +150,39 @@ bool Scheduler::take_permit(Actor& actor, JobClass c) noexcept {
     return false;
 }
 
-/// A visit adds the quantum unless an earlier one has not been used up (E12). Times the batch, since a run is one visit.
+/// A visit adds the quantum unless an earlier one has not been used up (E12).
 bool Scheduler::pay_for_head(Actor& actor, JobClass c, std::uint32_t batch) noexcept {
     ClassQueue& queue = actor.queue(c);
-    const auto cost = static_cast<std::int64_t>(queue.head->cost);
+    const auto cost = static_cast<std::int32_t>(queue.head->cost);
     if (queue.deficit >= cost)
         return true;
-    const std::int64_t share = std::int64_t{std::max<std::uint16_t>(actor.weight, 1)} * batch;
-    const std::int64_t quantum = limits_.drr_quantum * share;
-    const std::int64_t cap = std::min<std::int64_t>(std::max(limits_.deficit_cap * share, cost), 1 << 30);
-    const std::int64_t deficit = std::min(queue.deficit + quantum * rounds_at_once_, cap);
-    queue.deficit = static_cast<std::int32_t>(deficit);
-    if (deficit >= cost)
+    const std::int64_t quantum = add_quantum(actor, c, 1, batch);
+    if (queue.deficit >= cost)
         return true;
-    const auto rounds = static_cast<std::uint32_t>((cost - deficit + quantum - 1) / quantum);
+    const auto rounds = static_cast<std::uint32_t>((cost - queue.deficit + quantum - 1) / quantum);
     fewest_rounds_ = fewest_rounds_ == 0 ? rounds : std::min(fewest_rounds_, rounds);
     return false;
+}
+
+/// What `rounds` visits add, with `batch` jobs to a visit, since a run is one visit. Returns what one of them adds.
+std::int64_t Scheduler::add_quantum(Actor& actor, JobClass c, std::uint32_t rounds,
+                                    std::uint32_t batch) noexcept {
+    ClassQueue& queue = actor.queue(c);
+    const std::int64_t share = std::int64_t{std::max<std::uint16_t>(actor.weight, 1)} * batch;
+    const std::int64_t quantum = limits_.drr_quantum * share;
+    const std::int64_t most = std::max<std::int64_t>(limits_.deficit_cap * share, queue.head->cost);
+    queue.deficit = static_cast<std::int32_t>(
+        std::min({queue.deficit + quantum * rounds, most, std::int64_t{largest_deficit}}));
+    return quantum;
+}
+
+std::uint32_t Scheduler::job_time(const Actor& actor, bool heavy) const noexcept {
+    const std::uint32_t usual_ns = expected_job_ns(actor);
+    return heavy ? std::max(usual_ns, limits_.long_job_ns) : usual_ns;
+}
+
+std::uint32_t Scheduler::jobs_in_run(std::uint32_t job_ns) const noexcept {
+    return jobs_within(limits_.run_budget_ns, job_ns, limits_.run_jobs_max);
 }
 
 void Scheduler::hand_out(Actor& actor, JobClass c, std::uint32_t jobs_max, std::uint32_t job_ns,

@@ -36,7 +36,7 @@ struct AdmissionWord {
 };
 
 enum class AdmissionAction : std::uint8_t {
-    admit,    ///< CAS to `word`; the jobs have the numbers first..first+count-1.
+    admit,  ///< CAS to `word`; the jobs have the numbers first..first+count-1.
     refuse_closed,
     refuse_full,  ///< Or refresh `left` and try again.
 };
