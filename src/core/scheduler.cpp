@@ -82,6 +82,7 @@ void Scheduler::return_run(const Run& run) noexcept {
     end_of_unit(actor, run.jobs.count, run.expected_ns);
     if (run.step == Step::install) {
         actor.writer = false;
+        ++actor.jobs_in_flight;
         add_install(actor, *run.jobs.first, false);
     } else {
         std::uint32_t paid = 0;

@@ -124,9 +124,11 @@ private:
     // Rounds (scheduler_rounds.cpp).
     void begin_round() noexcept;
     [[nodiscard]] Offer offer_class(JobClass c, Run& run) noexcept;
-    [[nodiscard]] Offer visit(Actor& actor, JobClass c, Run& run) noexcept;
+    [[nodiscard]] Offer visit(Actor& actor, JobClass c, bool has_permit, Run& run) noexcept;
     [[nodiscard]] bool class_may_go(JobClass c) const noexcept;
+    [[nodiscard]] bool permit_for_line(JobClass c) noexcept;
     [[nodiscard]] bool take_permit(Actor& actor, JobClass c) noexcept;
+    void step_aside(Actor& actor, JobClass c) noexcept;
     void skip_rounds(JobClass c) noexcept;
     [[nodiscard]] std::uint32_t job_time(const Actor& actor, bool heavy) const noexcept;
     [[nodiscard]] std::uint32_t jobs_in_run(std::uint32_t job_ns) const noexcept;

@@ -76,13 +76,11 @@ Scheduler::Offer Scheduler::offer_class(JobClass c, Run& run) noexcept {
             return Offer::interactive_came;
         if (!class_may_go(c))
             return Offer::no_room;
-        // Whoever waits longest for a permit is asked before newcomers can take it.
-        Actor* actor = permit_may_be_free_ ? offered.heavy_line.front() : nullptr;
-        if (actor == nullptr)
-            actor = offered.ring.next_in_round();
+        const bool has_permit = permit_for_line(c);
+        Actor* actor = has_permit ? offered.heavy_line.front() : offered.ring.next_in_round();
         if (actor == nullptr)
             return Offer::nobody_left;
-        const Offer offer = visit(*actor, c, run);
+        const Offer offer = visit(*actor, c, has_permit, run);
         if (offer != Offer::moved_on)
             return offer;
     }
@@ -97,12 +95,12 @@ bool Scheduler::class_may_go(JobClass c) const noexcept {
            (out_.expected_ns < limits_.backlog_ns && out_.jobs < limits_.backlog_jobs_max);
 }
 
-Scheduler::Offer Scheduler::visit(Actor& actor, JobClass c, Run& run) noexcept {
+Scheduler::Offer Scheduler::visit(Actor& actor, JobClass c, bool has_permit, Run& run) noexcept {
     const Verdict verdict = check_head(actor, c, limits_);
     if (!admissible(verdict)) {
-        if (actor.place(c) == Place::heavy_line)
-            actor.set_called(c, true);
         unlink(actor, c);
+        if (has_permit)
+            step_aside(actor, c);
         return Offer::moved_on;
     }
     const bool heavy = verdict == Verdict::needs_permit;
@@ -113,12 +111,14 @@ Scheduler::Offer Scheduler::visit(Actor& actor, JobClass c, Run& run) noexcept {
         jobs_max = std::min(jobs_max, out_.room(limits_, job_ns));
     if (jobs_max == 0)
         return Offer::no_room;
-    if (heavy && !take_permit(actor, c))
+    if (heavy && !has_permit && !take_permit(actor, c))
         return Offer::moved_on;
     if (!pay_for_head(actor, c, std::min(batch, batch_))) {
-        if (heavy)
-            permit_back();
         unlink(actor, c);
+        if (has_permit)
+            step_aside(actor, c);
+        else if (heavy)
+            permit_back();
         of(c).ring.join(actor);
         actor.place(c) = Place::ring;
         return Offer::moved_on;
@@ -127,18 +127,28 @@ Scheduler::Offer Scheduler::visit(Actor& actor, JobClass c, Run& run) noexcept {
     return Offer::handed_out;
 }
 
-/// Newcomers do not overtake those who wait, nor maintenance interactive work. Who was asked and got none stays first.
+/// Whoever waits longest for a permit gets one before newcomers are visited.
+bool Scheduler::permit_for_line(JobClass c) noexcept {
+    if (!permit_may_be_free_ || of(c).heavy_line.empty() || busy_ >= limits_.pool_size)
+        return false;
+    permit_may_be_free_ = permits_.try_take();
+    return permit_may_be_free_;
+}
+
+/// The first in line cannot use its permit yet. It stands first again when it can; the permit is for the next.
+void Scheduler::step_aside(Actor& actor, JobClass c) noexcept {
+    actor.set_called(c, true);
+    permit_back();
+}
+
+/// For one who does not stand in line yet: nobody overtakes those who do, and maintenance nobody interactive.
 bool Scheduler::take_permit(Actor& actor, JobClass c) noexcept {
     ActorList& line = of(c).heavy_line;
-    const bool in_line = actor.place(c) == Place::heavy_line;
-    const bool first = in_line || actor.called(c);
-    const bool others_wait = !line.empty() || !interactive_.heavy_line.empty();
-    if (first || !others_wait) {
+    const bool first = actor.called(c);
+    if (first || (line.empty() && interactive_.heavy_line.empty())) {
         if (permits_.try_take())
             return true;
         permit_may_be_free_ = false;
-        if (in_line)
-            return false;
     }
     unlink(actor, c);
     if (first)
