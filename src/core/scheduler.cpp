@@ -106,8 +106,8 @@ void Scheduler::end_of_unit(Actor& actor, std::uint32_t jobs, std::uint32_t expe
     actor.jobs_in_flight -= jobs;
 }
 
-/// Jobs that were handed out and not started go to the front. Other runs of this actor may have given later jobs back
-/// before, so the place is found by `order`; the walk passes such jobs only, at most run_jobs_max for each unit in flight.
+/// Jobs that were handed out and not started go to the front, where they were: other units of this actor may have given
+/// back jobs between them before. The merge passes such jobs only, at most run_jobs_max for each unit in flight.
 bool Scheduler::take_back(Actor& actor, JobChain rest) noexcept {
     if (rest.empty())
         return false;
@@ -117,16 +117,25 @@ bool Scheduler::take_back(Actor& actor, JobChain rest) noexcept {
     }
     const JobClass c = rest.first->job_class;
     ClassQueue& queue = actor.queue(c);
-    Job* before = nullptr;
-    Job* after = queue.head;
-    while (after != nullptr && after->order < rest.first->order) {
-        before = after;
-        after = after->next;
+    if (queue.head == nullptr || rest.last->order < queue.head->order) {
+        rest.last->next = queue.head;
+        if (queue.head == nullptr)
+            queue.tail = rest.last;
+        queue.head = rest.first;
+    } else {
+        Job** link = &queue.head;
+        for (Job* job = rest.first; job != nullptr;) {
+            Job* following = job->next;
+            while (*link != nullptr && (*link)->order < job->order)
+                link = &(*link)->next;
+            job->next = *link;
+            if (job->next == nullptr)
+                queue.tail = job;
+            *link = job;
+            link = &job->next;
+            job = following;
+        }
     }
-    rest.last->next = after;
-    (before == nullptr ? queue.head : before->next) = rest.first;
-    if (after == nullptr)
-        queue.tail = rest.last;
     queue.size += rest.count;
     of(c).queued += rest.count;
     // A head that waited for a permit may now stand behind one that needs none.

@@ -71,8 +71,7 @@ void Scheduler::skip_rounds(JobClass c) noexcept {
 Scheduler::Offer Scheduler::offer_class(JobClass c, Run& run) noexcept {
     PerClass& offered = of(c);
     for (;;) {
-        if (c == JobClass::maintenance &&
-            (interactive_came_ || (permit_may_be_free_ && !interactive_.heavy_line.empty())))
+        if (c == JobClass::maintenance && (interactive_came_ || line_may_move(JobClass::interactive)))
             return Offer::interactive_came;
         if (!class_may_go(c))
             return Offer::no_room;
@@ -127,9 +126,14 @@ Scheduler::Offer Scheduler::visit(Actor& actor, JobClass c, bool has_permit, Run
     return Offer::handed_out;
 }
 
+/// Heavy jobs never wait in the backlog: without an idle worker nobody in line is asked.
+bool Scheduler::line_may_move(JobClass c) const noexcept {
+    return permit_may_be_free_ && !of(c).heavy_line.empty() && busy_ < limits_.pool_size;
+}
+
 /// Whoever waits longest for a permit gets one before newcomers are visited.
 bool Scheduler::permit_for_line(JobClass c) noexcept {
-    if (!permit_may_be_free_ || of(c).heavy_line.empty() || busy_ >= limits_.pool_size)
+    if (!line_may_move(c))
         return false;
     permit_may_be_free_ = permits_.try_take();
     return permit_may_be_free_;
