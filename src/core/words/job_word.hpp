@@ -1,0 +1,54 @@
+#pragma once
+
+// The word that engine and handle share over one job's memory: where the job stands, who still holds on to it, and which
+// of the node's many lives this is. Pure: old word -> new word; src/executor does the atomic part.
+//
+//   bits 0-1   phase: 0 free, 1 drafted (being filled), 2 queued (until the job has ended), 3 done
+//   bit  2     waiter: somebody sleeps on this word
+//   bit  3     dropped: the handle let go
+//   bit  4     orphan: the engine is gone; the handle's release goes to what is left of it
+//   bits 8-31  generation: which life of the node, modulo 2^24
+//
+// Invariants. Phases go 0 -> 1 -> 2 -> 3 -> 0. A node without a handle goes 2 -> 0. The later one of `done` and `dropped`
+// frees. `waiter` and `dropped` exclude each other as long as handles are used by one thread at a time.
+
+#include <cstdint>
+
+namespace sluice::core::job_word {
+
+enum class Phase : std::uint8_t { free, drafted, queued, done };
+
+inline constexpr std::uint32_t phase_mask = 3;
+inline constexpr std::uint32_t waiter_bit = 1U << 2U;
+inline constexpr std::uint32_t dropped_bit = 1U << 3U;
+inline constexpr std::uint32_t orphan_bit = 1U << 4U;
+inline constexpr std::uint32_t generation_unit = 1U << 8U;
+
+/// Ending a job is one addition: `queued + 1 == done`, and nothing carries.
+inline constexpr std::uint32_t ended_step = 1;
+
+[[nodiscard]] constexpr Phase phase(std::uint32_t word) noexcept { return static_cast<Phase>(word & phase_mask); }
+[[nodiscard]] constexpr bool done(std::uint32_t word) noexcept { return phase(word) == Phase::done; }
+[[nodiscard]] constexpr bool has_waiter(std::uint32_t word) noexcept { return (word & waiter_bit) != 0; }
+[[nodiscard]] constexpr bool dropped(std::uint32_t word) noexcept { return (word & dropped_bit) != 0; }
+[[nodiscard]] constexpr bool orphan(std::uint32_t word) noexcept { return (word & orphan_bit) != 0; }
+
+/// free -> drafted, in the next life.
+[[nodiscard]] constexpr std::uint32_t draft(std::uint32_t word) noexcept {
+    return ((word & ~(generation_unit - 1)) + generation_unit) | static_cast<std::uint32_t>(Phase::drafted);
+}
+/// drafted -> queued.
+[[nodiscard]] constexpr std::uint32_t queue(std::uint32_t word) noexcept { return word + 1; }
+/// any -> free, keeping the life.
+[[nodiscard]] constexpr std::uint32_t free(std::uint32_t word) noexcept { return word & ~(generation_unit - 1); }
+
+/// Whether the words show one and the same life of a queued job: what was read between them is of that job.
+[[nodiscard]] constexpr bool same_queued_life(std::uint32_t before, std::uint32_t after) noexcept {
+    return phase(before) == Phase::queued && phase(after) == Phase::queued &&
+           (before & ~(generation_unit - 1)) == (after & ~(generation_unit - 1));
+}
+
+static_assert((static_cast<std::uint32_t>(Phase::queued) + ended_step) == static_cast<std::uint32_t>(Phase::done));
+static_assert(phase(draft(0xFFFF'FF1FU)) == Phase::drafted && draft(0xFFFF'FF1FU) >> 8U == 0);
+
+} // namespace sluice::core::job_word
