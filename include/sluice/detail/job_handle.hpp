@@ -1,0 +1,62 @@
+// The untyped half of Completion: what waiting, taking and dropping need to know of a job.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <utility>
+
+#include <sluice/detail/export.hpp>
+#include <sluice/error.hpp>
+
+namespace sluice::detail {
+
+struct JobNode; // defined in src/executor; a stable address while a handle exists
+
+/// How a wait ended; all but `done` leave the handle as it was.
+enum class WaitStatus : std::uint8_t { done, timed_out, would_deadlock, no_state };
+
+/// Owns the submitter's claim on a job's memory. Compiled, the same for every result type.
+class SLUICE_API JobHandle {
+public:
+    static constexpr std::int64_t forever = -1;
+
+    /// A duration as the nanoseconds that wait() takes: rounded up, saturating, and never `forever`.
+    template <class Rep, class Period>
+    [[nodiscard]] static std::int64_t nanoseconds(std::chrono::duration<Rep, Period> patience) {
+        constexpr std::chrono::duration<double> longest = std::chrono::hours(24 * 365 * 100);
+        if (!(std::chrono::duration<double>(patience) < longest)) return forever;
+        return std::max<std::int64_t>(0, std::chrono::ceil<std::chrono::nanoseconds>(patience).count());
+    }
+
+    JobHandle() noexcept = default;
+    explicit JobHandle(JobNode* node) noexcept : node_(node) {}
+    JobHandle(JobHandle&& other) noexcept : node_(std::exchange(other.node_, nullptr)) {}
+    JobHandle& operator=(JobHandle&& other) noexcept {
+        if (this != &other) {
+            drop();
+            node_ = std::exchange(other.node_, nullptr);
+        }
+        return *this;
+    }
+    ~JobHandle() { drop(); }
+
+    [[nodiscard]] bool valid() const noexcept { return node_ != nullptr; }
+    [[nodiscard]] bool done() const noexcept;
+    [[nodiscard]] WaitStatus wait(std::int64_t patience_ns) noexcept;
+    [[nodiscard]] Error wait_error(WaitStatus status) const;
+    // The rest is for a job that is done.
+    [[nodiscard]] bool failed() const noexcept;
+    [[nodiscard]] Error error() const noexcept;
+    [[nodiscard]] void* result() const noexcept;
+
+private:
+    void drop() noexcept {
+        if (node_ != nullptr) release(std::exchange(node_, nullptr));
+    }
+    static void release(JobNode* node) noexcept;
+
+    JobNode* node_ = nullptr;
+};
+
+} // namespace sluice::detail
