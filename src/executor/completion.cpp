@@ -1,0 +1,154 @@
+// How a job ends, whichever thread ends it, and how its memory goes back.
+//
+// Closure first, then the counts, then the word: whoever waits finds the closure destroyed and the job counted.
+
+#include "executor/engine.hpp"
+
+#include <sluice/detail/job_handle.hpp>
+
+#include <utility>
+
+namespace sluice::detail {
+
+namespace job_word = core::job_word;
+using sync::memory_order_acq_rel;
+using sync::memory_order_acquire;
+using sync::memory_order_relaxed;
+using sync::memory_order_release;
+
+Error error_of(const JobNode& node, ErrorCode code, std::exception_ptr exception) {
+    const auto& cell = static_cast<const ActorCell&>(*node.actor);
+    const auto names = node.has_names ? node.names.get() : JobNames::Copy{};
+    return Error({.code = code,
+                  .actor = cell.id,
+                  .request_id = names.request_id(),
+                  .exception = std::move(exception)});
+}
+
+void Engine::complete(JobNode& node, ThreadSlot& slot, ErrorCode outcome, Error error) noexcept {
+    node.outcome = outcome;
+    if (outcome != ErrorCode{}) node.error = std::move(error);
+    if (!node.has_handle) {
+        destroy_outcome(node);
+        free_node(node, slot);
+        return;
+    }
+    // acq_rel. Release: pairs with the acquire of the waiter's load in done() and wait(), who reads the outcome. Acquire:
+    // pairs with the handle's drop, who may have read the node before.
+    const std::uint32_t old = node.state.fetch_add(job_word::ended_step, memory_order_acq_rel);
+    // From here on the node may be freed and used again by the handle's thread. A wake-up touches its address only.
+    if (job_word::has_waiter(old)) sync::wake_all(node.state);
+    if (job_word::dropped(old)) {
+        destroy_outcome(node);
+        free_node(node, slot);
+    }
+}
+
+void Engine::destroy_outcome(JobNode& node) noexcept {
+    if (node.outcome != ErrorCode{}) {
+        node.error = Error();
+    } else if (node.ops->destroy_result != nullptr) {
+        node.ops->destroy_result(node.payload);
+    }
+}
+
+void Engine::free_payload(JobNode& node) noexcept {
+    if (node.payload_bytes == 0) return;
+    resource_->deallocate(node.payload, std::exchange(node.payload_bytes, 0), node.payload_alignment);
+}
+
+void Engine::free_node(JobNode& node, ThreadSlot& slot) noexcept {
+    free_payload(node);
+    // relaxed: for observers only; the next user of the node gets it through the pool.
+    node.state.store(job_word::free(node.state.load(memory_order_relaxed)), memory_order_relaxed);
+    pool_.give(slot.nodes, &node);
+}
+
+// A queued job ends without having run: the actor was removed or is fatal, the executor shuts down, or (none) there was
+// no memory to queue it.
+void Engine::fail(JobNode& node, ThreadSlot& slot, core::FailReason reason) noexcept {
+    struct Ending {
+        QueueExit exit;
+        ErrorCode code;
+    };
+    const Ending ending = [reason]() -> Ending {
+        switch (reason) {
+        case core::FailReason::actor_removed: return {QueueExit::actor_removed, ErrorCode::actor_removed};
+        case core::FailReason::actor_fatal: return {QueueExit::actor_fatal, ErrorCode::actor_fatal};
+        case core::FailReason::shut_down: return {QueueExit::shut_down, ErrorCode::shut_down};
+        case core::FailReason::none: break;
+        }
+        return {QueueExit::abandoned, ErrorCode::out_of_memory};
+    }();
+    auto& cell = static_cast<ActorCell&>(*node.actor);
+    Error error = error_of(node, ending.code, reason == core::FailReason::actor_fatal ? cell.cause : nullptr);
+    node.ops->destroy_closure(node.payload);
+    auto& counters = counters_.of(node.job_class);
+    if (node.built) {
+        counters.heavy_ended.fetch_add(1);
+        counters.heavy_failed[index_of(ending.exit)].fetch_add(1);
+    } else {
+        counters.left_queue[index_of(ending.exit)].fetch_add(1);
+        left_actor_queue(cell);
+    }
+    complete(node, slot, ending.code, std::move(error));
+}
+
+// The handle lets go. A job that has not ended is left to whoever ends it; of one that has, the result is destroyed
+// before the word says so, for after an executor's end the word decides who frees the memory (NodePool::close).
+void Engine::drop_handle(JobNode& node) noexcept {
+    std::uint32_t word = node.state.load(memory_order_acquire); // pairs with the release in complete()
+    while (!job_word::done(word)) {
+        // release: what this thread did with the node comes before its end. acquire on failure: as the load above.
+        if (node.state.compare_exchange_weak(word, word | job_word::dropped_bit, memory_order_release,
+                                             memory_order_acquire)) {
+            return;
+        }
+    }
+    Engine& engine = *node.engine;
+    destroy_outcome(node);
+    engine.free_payload(node);
+    // acq_rel: pairs with the marking in Engine::close_pool(); one of the two comes second and frees.
+    word = node.state.fetch_add(job_word::dropped_bit, memory_order_acq_rel);
+    if (job_word::orphan(word)) {
+        if (engine.pool_.release_late()) engine.release();
+        return;
+    }
+    bool temporary = false;
+    const SlotLease lease(engine, temporary);
+    if (lease.get() == nullptr) return; // no memory for a slot: the node is out of use until the pool's end
+    engine.pool_.give(lease.get()->nodes, &node);
+    if (temporary) SlotLease::give_up(*lease.get());
+}
+
+// True: a handle still owns the node; its release will find the mark.
+bool Engine::orphan(JobNode& node) noexcept {
+    const std::uint32_t word = node.state.fetch_or(job_word::orphan_bit, memory_order_acq_rel); // pairs with drop_handle()
+    return job_word::done(word) && !job_word::dropped(word);
+}
+
+bool JobHandle::done() const noexcept {
+    // acquire: pairs with the release in Engine::complete().
+    return node_ != nullptr && job_word::done(node_->state.load(memory_order_acquire));
+}
+
+WaitStatus JobHandle::wait(std::int64_t patience_ns) noexcept {
+    if (node_ == nullptr) return WaitStatus::no_state;
+    if (done()) return WaitStatus::done;
+    return node_->engine->wait(*node_, patience_ns);
+}
+
+bool JobHandle::failed() const noexcept { return node_->outcome != ErrorCode{}; }
+Error JobHandle::error() const noexcept { return node_->error; }
+void* JobHandle::result() const noexcept { return node_->ops->result(node_->payload); }
+void JobHandle::release(JobNode* node) noexcept { node->engine->drop_handle(*node); }
+
+Error JobHandle::wait_error(WaitStatus status) const {
+    switch (status) {
+    case WaitStatus::timed_out: return error_of(*node_, ErrorCode::timed_out, nullptr);
+    case WaitStatus::would_deadlock: return error_of(*node_, ErrorCode::would_deadlock, nullptr);
+    default: return Error({.code = ErrorCode::no_state});
+    }
+}
+
+} // namespace sluice::detail

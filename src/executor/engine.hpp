@@ -1,0 +1,253 @@
+#pragma once
+
+// The engine behind an Executor: the wiring between the pure core, the lock-free parts and the threads.
+//
+// Roles of threads
+//   submitter   any thread, inside submit.cpp: numbers a job and puts it into its own ingress lane
+//   role holder one thread at a time, inside turn.cpp: owns `core_`, the consumer side of `ingress_` and of the workers'
+//               run-end rings, the producer side of `run_queue_`, and may revoke claims
+//   worker      worker.cpp: claims runs, executes jobs, reports run ends; under `lent` takes turns when out of work
+//   home        home.cpp: the scheduler's thread; under `dedicated` it alone takes turns, under `lent` it watches
+//   waiter      wait.cpp: a thread blocked on a completion
+//   observer    snapshot.cpp: reads atomics only
+//
+// The invariant that keeps everything moving (docs/ARCHITECTURE.md, "Somebody looks"): whenever there is a job in the
+// ingress, a run end not collected or a run not claimed, some thread is going to look, or all that could act are inside
+// jobs. Each file says where it keeps it.
+
+#include "core/scheduler.hpp"
+#include "executor/actor_cell.hpp"
+#include "executor/admission.hpp"
+#include "executor/cheap_clock.hpp"
+#include "executor/counters.hpp"
+#include "executor/home.hpp"
+#include "executor/job_node.hpp"
+#include "executor/registry.hpp"
+#include "executor/thread_slot.hpp"
+#include "executor/worker.hpp"
+#include "memory/node_pool.hpp"
+#include "sync/atomic.hpp"
+#include "sync/cache_line.hpp"
+#include "sync/ingress.hpp"
+#include "sync/lookout.hpp"
+#include "sync/permits.hpp"
+#include "sync/run_queue.hpp"
+
+#include <sluice/config.hpp>
+#include <sluice/executor.hpp>
+#include <sluice/detail/submission.hpp>
+#include <sluice/snapshot.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <memory_resource>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace sluice::detail {
+
+/// Where the calling thread stands with regard to engines; null fields outside of their threads.
+struct ThreadContext {
+    Engine* engine = nullptr;   ///< whose worker or home thread this is
+    Worker* worker = nullptr;   ///< null on the home thread
+    JobNode* running = nullptr; ///< the job inside which the thread is
+};
+[[nodiscard]] ThreadContext& this_thread_context() noexcept;
+
+/// The Error of a job, with its actor's id and its own name.
+[[nodiscard]] Error error_of(const JobNode& node, ErrorCode code, std::exception_ptr exception);
+
+class Engine final : private core::HeavyPermits {
+public:
+    static constexpr unsigned home_index = 0xFFFF; ///< as holder of the role
+    static constexpr std::uint8_t drain_mode = 1;
+    static constexpr std::uint8_t cancel_mode = 2;
+
+    /// Starts all threads. The caller gets a reference, and the owner's duty to close_owner(); the threads together have
+    /// another. Throws Exception.
+    [[nodiscard]] static Engine* start(const EffectiveConfig& config);
+    /// One more reference, from one that is held. A reference keeps the memory, not the threads.
+    void retain() noexcept { refs_.fetch_add(1, sync::memory_order_relaxed); }
+    void release() noexcept;
+
+    // submit.cpp
+    struct Refused {
+        ErrorCode code;
+        LimitHit limit;
+    };
+    /// Takes a node and a number for a job, or says why not; `node` stays null then. **Progress**: lock-free.
+    Refused draft(ActorCell& cell, const Request& request, ThreadSlot& slot, JobNode*& node) noexcept;
+    /// Puts a drafted job into the ingress and sees to it that somebody looks. **Progress**: lock-free.
+    void publish(JobNode& node, ThreadSlot& slot) noexcept;
+    /// Ends a drafted job whose closure could not be constructed: its number arrives without it.
+    void abandon(JobNode& node, ThreadSlot& slot) noexcept;
+    /// If nobody looks: wakes a parked thread.
+    void make_somebody_look() noexcept;
+    void add_stray(JobNode& node) noexcept;
+    [[nodiscard]] void* allocate_payload(std::size_t size, std::size_t alignment) noexcept;
+
+    // thread_slot.cpp
+    [[nodiscard]] ThreadSlot* lease_slot() noexcept;
+
+    // registration.cpp
+    [[nodiscard]] ActorCell* find(std::string_view id) noexcept;
+    [[nodiscard]] ActorCell* make_cell(std::string_view id, const ContextType& type, std::uint32_t weight);
+    [[nodiscard]] ActorCell* insert(ActorCell* cell);
+    bool remove(std::string_view id) noexcept;
+    void discard(ActorCell* cell) noexcept;
+    void request(ActorCell& cell) noexcept;
+    void recycle(ActorCell& cell) noexcept;
+    void bury_requests() noexcept;
+    [[nodiscard]] bool owned_reading() const noexcept;
+    void drop_context(ActorCell& cell) noexcept;
+    void drop_ref(ActorCell& cell) noexcept;
+    [[nodiscard]] std::vector<ActorEntry> actors();
+
+    // wait.cpp
+    [[nodiscard]] WaitStatus wait(JobNode& node, std::int64_t patience_ns) noexcept;
+    [[nodiscard]] WaitStatus wait_inside_job(Worker& worker, const JobNode* running, JobNode& node,
+                                             std::int64_t patience_ns) noexcept;
+    [[nodiscard]] static WaitStatus sleep_on(JobNode& node, std::int64_t patience_ns) noexcept;
+    [[nodiscard]] bool waits_lead(const ActorCell* start, const ActorCell* target) const noexcept;
+
+    // completion.cpp
+    /// Ends a job: the outcome, then the waiter, then the node if nobody else holds it. The closure is gone already.
+    void complete(JobNode& node, ThreadSlot& slot, ErrorCode outcome, Error error) noexcept;
+    void fail(JobNode& node, ThreadSlot& slot, core::FailReason reason) noexcept;
+    void free_node(JobNode& node, ThreadSlot& slot) noexcept;
+    void free_payload(JobNode& node) noexcept;
+    static void destroy_outcome(JobNode& node) noexcept;
+    static void drop_handle(JobNode& node) noexcept;
+    [[nodiscard]] static bool orphan(JobNode& node) noexcept;
+    void left_actor_queue(ActorCell& cell) noexcept {
+        // relaxed: a count, and the bound is kept by the CAS of who adds to it.
+        if (config_.max_queued_per_actor != EffectiveConfig::no_limit) cell.queued.fetch_sub(1, sync::memory_order_relaxed);
+    }
+    static void make_fatal(ActorCell& cell, std::exception_ptr cause) noexcept;
+
+    // lifecycle.cpp
+    void shut_down(bool cancel) noexcept;
+    [[nodiscard]] WaitStatus wait_ended(std::int64_t patience_ns) noexcept;
+    void close_owner() noexcept;
+    void finish_on_other_thread() noexcept;
+    void serve_last_requests() noexcept;
+    void bury() noexcept;
+    [[nodiscard]] bool dead() const noexcept { return dead_.load(); }
+    [[nodiscard]] bool reserve(std::size_t jobs) noexcept { return pool_.reserve(jobs); }
+
+    // snapshot.cpp
+    [[nodiscard]] Snapshot snapshot() noexcept;
+    [[nodiscard]] std::vector<RunningMutation> running_mutations();
+    [[nodiscard]] MutationState mutation_state(std::string_view actor, std::string_view request_id) noexcept;
+    [[nodiscard]] ActorSnapshot actor_snapshot(const ActorCell& cell) const noexcept;
+
+    // submit.cpp: Batch
+    void begin_batch() noexcept;
+    void end_batch() noexcept;
+
+    [[nodiscard]] const EffectiveConfig& config() const noexcept { return config_; }
+    [[nodiscard]] bool closed() const noexcept { return admission_.closed(); }
+
+private:
+    friend class Worker;
+    friend class Home;
+    friend class SlotLease;
+
+    explicit Engine(const EffectiveConfig& config);
+    ~Engine();
+
+    // What the threads ask (threads.cpp).
+    ThreadSlot* enter_thread(Worker* worker) noexcept;
+    void leave_thread() noexcept;
+    [[nodiscard]] bool workers_take_turns() const noexcept { return config_.policy == SchedulerPolicy::lent; }
+    [[nodiscard]] bool over() const noexcept { return over_.load(); }
+    [[nodiscard]] bool turn_needed() const noexcept;
+    [[nodiscard]] bool work_for_worker() const noexcept;
+    [[nodiscard]] bool anything_to_watch() const noexcept;
+    void call_for_help() noexcept;
+    void reported(Worker& worker) noexcept;
+    void make_somebody_look_at_runs() noexcept;
+    void wake_all() noexcept;
+    [[nodiscard]] std::string thread_name(const Worker* worker) const;
+    void stop_looking() noexcept;
+    void start_looking() noexcept { workers_.start_looking(); }
+
+    // The scheduler's turn (turn.cpp).
+    struct Aftermath;
+    bool take_turn(unsigned who, ThreadSlot& slot, std::span<const std::uint64_t> stalled_claims = {}) noexcept;
+    bool turn(Aftermath& aftermath, std::span<const std::uint64_t> stalled_claims) noexcept;
+    bool collect_reports() noexcept;
+    bool serve_requests() noexcept;
+    bool drain_ingress() noexcept;
+    bool hand_out() noexcept;
+    void recycle_retired() noexcept;
+    void recall_everything() noexcept;
+    void cancel_everything() noexcept;
+    bool revoke_stalled(std::span<const std::uint64_t> claims) noexcept;
+    void revoke(Worker& worker) noexcept;
+    void apply(const RunReport& report) noexcept;
+    void settle(Aftermath& aftermath, ThreadSlot& slot) noexcept;
+    void end_if_drained() noexcept;
+
+    // snapshot.cpp
+    [[nodiscard]] JobTotals totals(JobClass job_class) const noexcept;
+    void find_oldest(std::int64_t now, Snapshot& result) const noexcept;
+    [[nodiscard]] bool is_executing(const JobNode& node) const noexcept;
+    [[nodiscard]] std::uint64_t jobs_that_left_the_queue() const noexcept;
+    [[nodiscard]] std::uint64_t jobs_that_ended() const noexcept;
+
+    // core::HeavyPermits
+    [[nodiscard]] bool try_take() noexcept override { return permits_.try_take(); }
+    void give_back() noexcept override { permits_.give_back(); }
+
+    // Constant after the start.
+    const EffectiveConfig config_;
+    std::pmr::memory_resource* const resource_;
+    const CheapClock clock_;
+    const std::int64_t spin_budget_ns_;
+    const std::int64_t give_back_ns_;
+    const bool spins_always_;
+
+    // Shared, each with its own protocol.
+    sync::atomic<std::uint64_t> refs_{2};
+    Admission admission_;
+    SharedCounters counters_;
+    memory::NodePool<JobNode> pool_;
+    Registry registry_;
+    sync::Ingress ingress_;
+    sync::RunQueue run_queue_;
+    sync::Lookout workers_;
+    sync::Permits permits_;
+    Home home_;
+    std::vector<std::unique_ptr<Worker>> all_workers_;
+    sync::atomic<ThreadSlot*> slots_{nullptr};      ///< push-only list
+    sync::atomic<ActorCell*> requests_{nullptr};    ///< pushed by anybody, taken whole by the role holder
+    sync::atomic<core::Job*> strays_{nullptr};      ///< accepted jobs that found no memory in the ingress; as requests_
+    sync::atomic<std::uint8_t> shutdown_mode_{0};   ///< 0 none, 1 drain, 2 cancel; only rises
+    sync::atomic<bool> over_{false};                ///< every accepted job has ended: threads leave
+    sync::atomic<std::uint32_t> threads_{0};        ///< threads that have not left
+    sync::atomic<std::uint32_t> ended_{0};          ///< 1: all threads have left; waited on
+    sync::atomic<bool> dead_{false};                ///< nobody takes turns any more; see drop_ref()
+    sync::atomic<bool> owner_left_{false};          ///< the owner went away on a thread of the engine
+    sync::atomic<bool> spinning_{false};            ///< a worker spins; at most one does
+    sync::atomic<std::uint32_t> waiting_workers_{0}; ///< workers blocked in a wait inside a job
+    sync::atomic<std::uint32_t> aftermaths_{0};     ///< threads that settle after a turn
+
+    // The role: 0, or the holder's index + 1. Taken by CAS (acquire), handed back by a seq_cst store.
+    sync::CacheAligned<sync::atomic<std::uint32_t>> role_;
+
+    // Owned by the role holder.
+    struct Owned;
+    std::unique_ptr<Owned> owned_;
+
+    // Written by the role holder, read by anybody.
+    sync::atomic<std::uint64_t> turns_{0};
+    sync::atomic<std::int64_t> last_turn_at_{0};
+    sync::atomic<std::uint64_t> undispatched_{0};
+    sync::atomic<std::uint8_t> shutdown_served_{0}; ///< the shutdown_mode_ that turns have acted on
+    sync::atomic<bool> more_to_hand_out_{false};    ///< the last turn stopped at its bound
+    sync::atomic<std::uint64_t> expected_in_flight_ns_{0};
+};
+
+} // namespace sluice::detail

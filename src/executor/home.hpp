@@ -1,0 +1,67 @@
+#pragma once
+
+// The scheduler's home: the thread that takes turns when nobody else does, and watches over what was handed out.
+//
+// Under `dedicated` it alone holds the role: it is the one member of a lookout of its own (sync/lookout.hpp), which
+// submitters and workers wake.
+// Under `lent` it sleeps until its alarm is armed (sync/alarm.hpp): by a worker that enters a job as a looker, and by
+// whoever found that all workers are inside long jobs. Armed, it looks every tick. Only if nothing has moved since the
+// last look does it take a turn: it drains what nobody drained, and takes back the rests of batches that stand behind a
+// job which is longer than expected (E32). After some ticks without anything to watch it turns the alarm off and sleeps.
+//
+// Roles. Any thread: watch(), look_now(), stop(). Home thread: the rest.
+
+#include "sync/alarm.hpp"
+#include "sync/lookout.hpp"
+
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+namespace sluice::detail {
+
+class Engine;
+struct ThreadSlot;
+
+class Home {
+public:
+    /// How often an armed home looks. A rest that stands still is revoked at the second look at the latest, which keeps a
+    /// tiny job behind an unexpectedly long one below 500 us.
+    static constexpr std::int64_t tick_ns = 200'000;
+    /// Ticks without anything to watch before the alarm goes off: 10 ms, so that bursts do not pay a wake-up each.
+    static constexpr unsigned quiet_ticks_max = 50;
+
+    explicit Home(Engine& engine) noexcept : engine_(engine) {}
+
+    /// The thread's function.
+    void main() noexcept;
+
+    /// Makes sure that home looks within a tick, under `lent`. **Progress**: wait-free; a wake-up when it slept.
+    void watch() noexcept { (void)alarm_.arm(); }
+    /// Makes sure that home looks at what the caller announced, under `dedicated`. **Progress**: lock-free; a wake-up when
+    /// it slept.
+    void look_now() noexcept { (void)lookout_.wake_one(); }
+    /// Wakes it for good.
+    void stop() noexcept {
+        alarm_.nudge();
+        (void)lookout_.wake_another();
+    }
+
+    std::thread thread; ///< written by start, joined or detached by the end, see lifecycle.cpp
+
+private:
+    void main_lent() noexcept;
+    void main_dedicated() noexcept;
+    void rest() noexcept;
+    [[nodiscard]] bool spin() noexcept;
+    bool watch_over() noexcept;
+
+    Engine& engine_;
+    sync::Alarm alarm_;
+    sync::BasicLookout<sync::LookoutRules, 1> lookout_{1};
+    ThreadSlot* slot_ = nullptr;
+    std::vector<std::uint64_t> seen_claims_; ///< the workers' claim words at the last look
+    std::uint64_t seen_turns_ = 0;           ///< turns taken by the last look
+};
+
+} // namespace sluice::detail

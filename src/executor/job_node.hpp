@@ -1,0 +1,81 @@
+#pragma once
+
+// A job's memory: what the core links, what the worker runs, what the handle waits on, and what a snapshot reads.
+//
+// Roles. Submitter: fills the node, then publishes it through the ingress. Role holder: links it (core::Job). Worker:
+// runs it and completes it. Handle: waits on `state`, takes the result, lets go. Snapshot: reads a node at any time.
+//
+// Who owns the plain fields: the submitter until the push, then whoever the queues hand the node to; from `done` on the
+// handle. `state` (core/words/job_word.hpp) decides who frees: the later one of `done` and `handle dropped`.
+//
+// What a snapshot reads (`state`, `who`, `enqueued_at`, `names`) is atomic, and valid if `state` shows the same
+// generation and a queued phase before and after: a seqlock whose writer is the node's own life.
+
+#include "core/job.hpp"
+#include "core/words/job_word.hpp"
+#include "sync/atomic.hpp"
+
+#include <sluice/detail/job_handle.hpp>
+#include <sluice/detail/payload.hpp>
+#include <sluice/error.hpp>
+#include <sluice/job.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace sluice::detail {
+
+class Engine;
+struct ActorCell;
+
+/// Request id and label in one line of bytes, readable while they are written (see above).
+class JobNames {
+public:
+    /// Submitter only. The two must fit into max_name_bytes.
+    void set(std::string_view request_id, std::string_view label) noexcept;
+
+    /// What was set, copied out; garbage of bounded size if the node was recycled meanwhile.
+    struct Copy {
+        std::array<char, max_name_bytes + 2> bytes;
+        [[nodiscard]] std::string_view request_id() const noexcept;
+        [[nodiscard]] std::string_view label() const noexcept;
+    };
+    [[nodiscard]] Copy get() const noexcept;
+
+private:
+    // Byte 0 and 1: the lengths; then the characters. Words, because a snapshot may read while a submitter writes.
+    std::array<sync::atomic<std::uint64_t>, (max_name_bytes + 2) / 8> words_{};
+    static_assert((max_name_bytes + 2) % 8 == 0);
+};
+
+struct alignas(64) JobNode : core::Job {
+    // Line 0, with core::Job: all that admitting and running touch.
+    const JobOps* ops = nullptr; ///< null: a number whose job never came to be
+    void* payload = nullptr;     ///< `inline_payload`, or a block of its own
+    sync::atomic<std::uint32_t> state{0};
+    ErrorCode outcome = {};           ///< zero: a value. Written before `done`.
+    bool has_handle : 1 = false;      ///< these four have one owner at a time, as all plain fields
+    bool built : 1 = false;           ///< heavy: the build step has run
+    bool run_is_long : 1 = false;     ///< of the first job of a run, as the next but one
+    bool has_names : 1 = false;
+
+    // Lines 1 to 3.
+    Engine* engine = nullptr;
+    std::size_t payload_bytes = 0;       ///< of a block of its own, else 0
+    Error error;                         ///< set when `outcome` is
+    sync::atomic<std::int64_t> enqueued_at{0};
+    sync::atomic<std::uintptr_t> who{0}; ///< ActorCell address | lane | class << 2, for snapshots
+    std::uint32_t run_expected_ns = 0;   ///< what the scheduler expects of the run that this job is the first of
+    std::uint32_t payload_alignment = 0; ///< of a block of its own
+    alignas(16) std::array<std::byte, inline_payload_bytes> inline_payload;
+
+    // Lines 3 and 4: touched only by jobs that have names.
+    JobNames names;
+};
+
+static_assert(sizeof(core::Job) <= 40, "line 0 holds the core's part, the closure's table and place, and the state");
+static_assert(sizeof(JobNode) == 320, "five lines");
+
+} // namespace sluice::detail

@@ -1,2 +1,0 @@
-// Stands here until this folder has its first source.
-namespace sluice {}

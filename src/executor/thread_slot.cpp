@@ -1,0 +1,125 @@
+#include "executor/thread_slot.hpp"
+
+#include "executor/engine.hpp"
+
+#include <algorithm>
+#include <new>
+#include <vector>
+
+namespace sluice::detail {
+
+using sync::memory_order_acquire;
+using sync::memory_order_relaxed;
+using sync::memory_order_release;
+
+namespace {
+
+/// A thread's leases. Each holds a reference on its engine.
+class Leases {
+public:
+    struct Lease {
+        Engine* engine = nullptr;
+        ThreadSlot* slot = nullptr;
+    };
+
+    Leases() = default;
+    Leases(const Leases&) = delete;
+    Leases& operator=(const Leases&) = delete;
+    ~Leases();
+
+    [[nodiscard]] ThreadSlot* find(const Engine& engine) noexcept {
+        const auto at = std::ranges::find(leases_, &engine, &Lease::engine);
+        return at == leases_.end() ? nullptr : at->slot;
+    }
+    /// False: no memory.
+    [[nodiscard]] bool add(Engine& engine, ThreadSlot& slot) noexcept {
+        std::erase_if(leases_, [](const Lease& lease) {
+            if (!lease.engine->dead()) return false;
+            end(lease);
+            return true;
+        });
+        try {
+            leases_.push_back({&engine, &slot});
+        } catch (...) {
+            return false;
+        }
+        engine.retain();
+        return true;
+    }
+
+private:
+    static void end(const Lease& lease) noexcept {
+        SlotLease::give_up(*lease.slot);
+        lease.engine->release();
+    }
+
+    std::vector<Lease> leases_;
+};
+
+// Two plain words beside the list: the usual case is one read, and after the list's destruction (other thread-local
+// objects may still submit) they can still be asked.
+thread_local Leases::Lease last_used;
+thread_local bool leases_gone = false;
+thread_local Leases leases;
+
+Leases::~Leases() {
+    leases_gone = true;
+    last_used = {};
+    for (const Lease& lease : leases_) end(lease);
+}
+
+} // namespace
+
+SlotLease::SlotLease(Engine& engine, bool& temporary) noexcept {
+    if (last_used.engine == &engine) {
+        slot_ = last_used.slot;
+        return;
+    }
+    if (leases_gone) {
+        slot_ = engine.lease_slot();
+        temporary = slot_ != nullptr;
+        return;
+    }
+    slot_ = leases.find(engine);
+    if (slot_ == nullptr) {
+        slot_ = engine.lease_slot();
+        if (slot_ == nullptr) return;
+        last_used = {}; // it may be among the leases that are given up now
+        if (!leases.add(engine, *slot_)) {
+            temporary = true;
+            return;
+        }
+    }
+    last_used = {&engine, slot_};
+}
+
+void SlotLease::give_up(ThreadSlot& slot) noexcept {
+    // release: pairs with the acquire in Engine::lease_slot(); the next owner sees the slot as this one left it.
+    slot.leased.store(false, memory_order_release);
+}
+
+// **Progress**: lock-free, but for the allocation of a slot that no ended thread has left behind.
+ThreadSlot* Engine::lease_slot() noexcept {
+    for (ThreadSlot* slot = slots_.load(); slot != nullptr; slot = slot->next) {
+        bool leased = false;
+        // acquire: pairs with the release in give_up(). relaxed: only a glance.
+        if (!slot->leased.load(memory_order_relaxed) &&
+            slot->leased.compare_exchange_strong(leased, true, memory_order_acquire, memory_order_relaxed)) {
+            return slot;
+        }
+    }
+    auto* slot = new (std::nothrow) ThreadSlot;
+    if (slot == nullptr) return nullptr;
+    slot->lane = ingress_.add_lane();
+    if (slot->lane == nullptr || !pool_.open(slot->nodes)) {
+        delete slot; // a lane stays behind, empty
+        return nullptr;
+    }
+    slot->leased.store(true, memory_order_relaxed); // published by the CAS
+    slot->next = slots_.load(memory_order_relaxed); // only linked to
+    while (!slots_.compare_exchange_weak(slot->next, slot)) { // seq_cst: see registry.hpp, reading marks
+    }
+    return slot;
+}
+
+} // namespace sluice::detail

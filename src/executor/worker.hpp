@@ -1,0 +1,100 @@
+#pragma once
+
+// One worker: the batch that it has claimed, and what others may see of it.
+//
+// Roles. The worker's own thread writes everything but the far ends of `reports` (the role holder takes them out) and of
+// `claim` (the role holder may revoke what was not started). Observers read the atomics.
+
+#include "core/effects.hpp"
+#include "executor/counters.hpp"
+#include "executor/job_node.hpp"
+#include "sync/atomic.hpp"
+#include "sync/cache_line.hpp"
+#include "sync/claim.hpp"
+#include "sync/spsc_ring.hpp"
+
+#include <cstdint>
+#include <exception>
+#include <thread>
+
+namespace sluice::detail {
+
+class Engine;
+struct ActorCell;
+struct ThreadSlot;
+
+/// What a worker tells the scheduler, one record a run (not a job).
+struct RunReport {
+    enum class Kind : std::uint8_t {
+        ended,      ///< the run is over; `end.rest` was not executed
+        given_back, ///< the run goes on; `end.rest` was not started and goes back
+        returned,   ///< a whole run that was not started
+    };
+    core::RunEnd end;
+    Kind kind = Kind::ended;
+};
+
+/// As many as Config::pool_size allows.
+inline constexpr std::size_t max_workers = 256;
+
+class Worker {
+public:
+    /// Reports that can be outstanding: every unit in flight ends once (512 in the backlog and 256 workers at most),
+    /// and a batch of 64 that is handed back adds one a run.
+    static constexpr std::size_t report_capacity = 1024;
+    /// Jobs claimed at once: a run-ahead batch; the backlog's 30 us bound it long before.
+    static constexpr std::uint32_t batch_jobs_max = 64;
+
+    Worker(Engine& engine, unsigned index) noexcept : engine_(engine), index_(index) {}
+    Worker(const Worker&) = delete;
+    Worker& operator=(const Worker&) = delete;
+
+    /// The thread's function: claim, run, report, take turns, park; until the engine ends.
+    void main() noexcept;
+
+    /// Own thread, inside a job: gives everything back that was claimed and not started.
+    void hand_back_rest() noexcept;
+
+    [[nodiscard]] unsigned index() const noexcept { return index_; }
+
+    std::thread thread; ///< written by start and joined by the end, see lifecycle.cpp
+    sync::Claim claim;
+    sync::SpscRing<RunReport, report_capacity> reports;
+    sync::atomic<std::uint32_t> posted{0}; ///< reports pushed, under `dedicated`; see Engine::reported()
+    Progress progress;
+
+    // What a snapshot shows and deadlock detection needs. Written by the own thread, at run starts and around waits.
+    sync::atomic<JobNode*> executing{nullptr};
+    sync::atomic<std::int64_t> run_started_at{0};
+    sync::atomic<ActorCell*> waits_from{nullptr}; ///< the actor inside whose job the worker waits
+    sync::atomic<ActorCell*> waits_for{nullptr};  ///< the actor whose job it waits for
+
+private:
+    bool run_batch() noexcept;
+    void begin_run(JobNode& first) noexcept;
+    void execute(JobNode& node) noexcept;
+    void execute_heavy(JobNode& node) noexcept;
+    [[nodiscard]] std::exception_ptr attempt(JobNode& node, void (*step)(void*, void*)) noexcept;
+    void finish(JobNode& node, std::exception_ptr thrown) noexcept;
+    [[nodiscard]] core::JobChain take_rest_of_run() noexcept;
+    void end_run(core::JobChain rest) noexcept;
+    void report(const RunReport& report) noexcept;
+    void idle() noexcept;
+    [[nodiscard]] bool spin_for_work() noexcept;
+
+    Engine& engine_;
+    const unsigned index_;
+    ThreadSlot* slot_ = nullptr;
+
+    // The run in progress.
+    core::RunEnd run_{};
+    bool in_run_ = false;
+    bool long_run_ = false;  ///< not a looker meanwhile
+    std::uint32_t clock_stride_ = 1; ///< jobs between two looks at the clock
+    std::int64_t clock_ = 0; ///< when the run began; the end of one run is the beginning of the next
+
+    std::int64_t idle_since_ = 0;
+    std::int64_t usual_gap_ns_ = 0; ///< how long idle gaps were lately, for adaptive spinning
+};
+
+} // namespace sluice::detail
