@@ -74,6 +74,7 @@ Engine* Engine::start(const EffectiveConfig& config) {
         engine->over_.store(true); // nothing was accepted yet
         engine->wake_all();
         engine->finish_on_other_thread();
+        engine->release(); // the caller's, who gets none
         throw Exception(std::move(error));
     };
     if (config.reserve_nodes != 0 && !engine->pool_.reserve(config.reserve_nodes)) {

@@ -4,6 +4,7 @@
 #include "executor/engine.hpp"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 namespace sluice::detail {
@@ -77,11 +78,15 @@ JobTotals Engine::totals(JobClass job_class) const noexcept {
     const auto& shared = counters_.classes[index_of(job_class)];
     JobTotals totals;
     totals.threw = shared.threw.load();
-    const auto failed = [&](QueueExit exit) {
-        return shared.heavy_failed[index_of(exit)].load() + shared.left_queue[index_of(exit)].load();
-    };
+    std::array<std::uint64_t, queue_exit_count> between_steps{}; // each read once: they are taken off the ends below
     std::uint64_t failed_between_steps = 0;
-    for (const auto& count : shared.heavy_failed) failed_between_steps += count.load();
+    for (std::size_t i = 0; i < queue_exit_count; ++i) {
+        between_steps[i] = shared.heavy_failed[i].load();
+        failed_between_steps += between_steps[i];
+    }
+    const auto failed = [&](QueueExit exit) {
+        return between_steps[index_of(exit)] + shared.left_queue[index_of(exit)].load();
+    };
     totals.actor_removed = failed(QueueExit::actor_removed);
     totals.actor_fatal = failed(QueueExit::actor_fatal);
     totals.shut_down = failed(QueueExit::shut_down);

@@ -71,7 +71,7 @@ bool Engine::turn(Aftermath& aftermath, std::span<const std::uint64_t> stalled_c
         cell.link = aftermath.released;
         aftermath.released = &cell;
     }
-    recycle_retired();
+    if (!aftermath.any()) recycle_retired(); // else a job that is yet to be told off may name a retired cell
     return progress || aftermath.any();
 }
 

@@ -55,7 +55,6 @@ bool Worker::run_batch() noexcept {
         if (claimed > 1 && engine_.clock_.now() > batch_ends) hand_back_rest();
     }
     if (in_run_) end_run({}); // the rest of it was given back, by this thread or by the role holder
-    executing.store(nullptr, memory_order_release); // pairs with the acquire of snapshots
     return true;
 }
 
@@ -118,6 +117,7 @@ void Worker::execute_heavy(JobNode& node) noexcept {
     std::exception_ptr thrown = attempt(node, node.built ? node.ops->install : node.ops->run);
     ++run_.executed;
     if (!node.built && !thrown) {
+        executing.store(nullptr, memory_order_release);
         node.built = true;
         run_.built = &node;
         return;
@@ -141,6 +141,7 @@ std::exception_ptr Worker::attempt(JobNode& node, void (*step)(void*, void*)) no
 }
 
 void Worker::finish(JobNode& node, std::exception_ptr thrown) noexcept {
+    executing.store(nullptr, memory_order_release); // before the node can begin another life
     if (!thrown) {
         engine_.complete(node, *slot_, {}, {});
         return;
