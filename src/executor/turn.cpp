@@ -49,7 +49,10 @@ bool Engine::take_turn(unsigned who, ThreadSlot& slot, std::span<const std::uint
     last_turn_at_.store(clock_.now(), memory_order_relaxed);                   // for observers
     role_->store(0); // seq_cst: ordered before this thread's next look; release for the next holder
     if (who == home_index && !run_queue_.empty()) make_somebody_look_at_runs(); // a worker claims them itself
-    if (aftermath.any()) settle(aftermath, slot);
+    if (aftermath.any()) {
+        home_.watch(); // users' destructors may take long, and this thread counts as a looker
+        settle(aftermath, slot);
+    }
     end_if_drained();
     return progress;
 }
