@@ -24,7 +24,7 @@ inline constexpr std::uint32_t longest_ns = 0xffff'ffffU / scale;
 /// takes no measurable time still takes one nanosecond, so that an estimate is never 0 again.
 [[nodiscard]] constexpr std::uint32_t sample(Nanos elapsed_ns, std::uint32_t executed,
                                              std::uint32_t before_ns) noexcept {
-    const Nanos per_job = elapsed_ns / std::max<std::uint32_t>(executed, 1);
+    const Nanos per_job = executed <= 1 ? elapsed_ns : elapsed_ns / executed;
     const Nanos most = std::min<Nanos>(Nanos{4} * before_ns + 1'000, longest_ns);
     return static_cast<std::uint32_t>(std::clamp<Nanos>(per_job, 1, most));
 }
@@ -42,12 +42,14 @@ inline constexpr std::uint32_t longest_ns = 0xffff'ffffU / scale;
 
 }  // namespace service
 
-/// Jobs of `job_ns` each that fit into `budget_ns`; at least one.
+/// Jobs of `job_ns` each that fit into `budget_ns`; at least one. The two common answers need no division.
 [[nodiscard]] constexpr std::uint32_t jobs_within(std::uint32_t budget_ns, std::uint32_t job_ns,
                                                   std::uint32_t jobs_max) noexcept {
-    if (jobs_max <= 1)
+    if (jobs_max <= 1 || job_ns > budget_ns / 2)
         return 1;
-    return std::clamp<std::uint32_t>(budget_ns / std::max<std::uint32_t>(job_ns, 1), 1, jobs_max);
+    if (std::uint64_t{job_ns} * jobs_max <= budget_ns)
+        return jobs_max;
+    return budget_ns / job_ns;
 }
 
 /// What is handed out already, and whether more may follow while no worker is idle.

@@ -1,4 +1,4 @@
-#include "core/scheduler.hpp"
+#include "core/scheduler_places.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -98,14 +98,6 @@ void Scheduler::return_run(const Run& run) noexcept {
     release_if_done(actor);
 }
 
-void Scheduler::end_of_unit(Actor& actor, std::uint32_t jobs, std::uint32_t expected_ns) noexcept {
-    assert(busy_ > 0 && out_.jobs >= jobs && out_.expected_ns >= expected_ns && actor.jobs_in_flight >= jobs);
-    --busy_;
-    out_.jobs -= jobs;
-    out_.expected_ns -= expected_ns;
-    actor.jobs_in_flight -= jobs;
-}
-
 /// Jobs that were handed out and not started go to the front, where they were: other units of this actor may have given
 /// back jobs between them before. The merge passes such jobs only, at most run_jobs_max for each unit in flight.
 bool Scheduler::take_back(Actor& actor, JobChain rest) noexcept {
@@ -142,59 +134,6 @@ bool Scheduler::take_back(Actor& actor, JobChain rest) noexcept {
     if (actor.place(c) == Place::heavy_line && queue.head->lane != Lane::heavy_init)
         unlink(actor, c);
     return true;
-}
-
-/// Keeps `linked`: called at the end of every event for the actor that it is about.
-void Scheduler::look_again(Actor& actor) noexcept {
-    if (actor.last_install !=
-        nullptr) {  // E15: nothing else of this actor is admitted, and soon nobody is in its way.
-        if (actor.interactive_place == Place::install_ready)
-            return;
-        unlink(actor, JobClass::interactive);
-        unlink(actor, JobClass::maintenance);
-        if (!actor.writer && !actor.has_reader()) {
-            install_ready_.push_back(actor);
-            actor.interactive_place = Place::install_ready;
-        }
-        return;
-    }
-    for (const JobClass c : {JobClass::interactive, JobClass::maintenance})
-        if (actor.place(c) == Place::off && admissible(check_head(actor, c, limits_)))
-            link(actor, c);
-}
-
-/// An actor whose deficit still covers its head has not finished its visit: nobody is visited before it.
-void Scheduler::link(Actor& actor, JobClass c) noexcept {
-    const ClassQueue& queue = actor.queue(c);
-    FairRing& ring = of(c).ring;
-    if (queue.deficit >= static_cast<std::int32_t>(queue.head->cost))
-        ring.join_front(actor);
-    else
-        ring.join(actor);
-    actor.place(c) = Place::ring;
-    if (c == JobClass::interactive)
-        interactive_came_ = true;
-}
-
-void Scheduler::unlink(Actor& actor, JobClass c) noexcept {
-    Place& place = actor.place(c);
-    switch (place) {
-        case Place::off:
-            return;
-        case Place::ring:
-            of(c).ring.remove(actor);
-            break;
-        case Place::heavy_line:
-            of(c).heavy_line.remove(actor);
-            break;
-        case Place::install_ready:
-            install_ready_.remove(actor);
-            break;
-        case Place::released:
-            assert(false && "a released actor is in no other list");
-            return;
-    }
-    place = Place::off;
 }
 
 /// Heavy steps are left out: they are long by definition, and would make the reads beside them look long.

@@ -122,6 +122,8 @@ private:
     }
 
     // Rounds (scheduler_rounds.cpp).
+    [[nodiscard]] bool next_admission(Run& run) noexcept;
+    [[nodiscard]] bool nobody_is_ready() const noexcept;
     void begin_round() noexcept;
     [[nodiscard]] Offer offer_class(JobClass c, Run& run) noexcept;
     [[nodiscard]] Offer visit(Actor& actor, JobClass c, bool has_permit, Run& run) noexcept;
@@ -138,11 +140,14 @@ private:
     void hand_out(Actor& actor, JobClass c, std::uint32_t jobs_max, std::uint32_t job_ns, Run& run) noexcept;
     [[nodiscard]] bool next_install(Run& run) noexcept;
 
-    // Places (scheduler.cpp).
+    // Places and counts (scheduler_places.hpp).
     void look_again(Actor& actor) noexcept;
     void link(Actor& actor, JobClass c) noexcept;
     void unlink(Actor& actor, JobClass c) noexcept;
     void end_of_unit(Actor& actor, std::uint32_t jobs, std::uint32_t expected_ns) noexcept;
+    void unit_left(Actor& actor, JobClass c, Lane lane) noexcept;
+
+    // Ends of runs (scheduler.cpp).
     bool take_back(Actor& actor, JobChain rest) noexcept;  ///< false: nothing was queued, the jobs failed.
     void measure(const RunEnd& end) noexcept;
 
@@ -150,7 +155,6 @@ private:
     void build_ended(Actor& actor, const RunEnd& end) noexcept;
     void add_install(Actor& actor, Job& job, bool as_newest) noexcept;
     [[nodiscard]] Job& take_install(Actor& actor) noexcept;  ///< The oldest.
-    void unit_left(Actor& actor, JobClass c, Lane lane) noexcept;
     void permit_back() noexcept;
     void fail_chain(JobChain chain, FailReason reason) noexcept;
     void fail_everything(Actor& actor, FailReason reason) noexcept;

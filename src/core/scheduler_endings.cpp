@@ -2,7 +2,7 @@
 
 #include <cassert>
 
-#include "core/scheduler.hpp"
+#include "core/scheduler_places.hpp"
 
 namespace sluice::core {
 
@@ -63,12 +63,6 @@ Job& Scheduler::take_install(Actor& actor) noexcept {
     oldest.next = nullptr;
     --pending_installs_;
     return oldest;
-}
-
-void Scheduler::unit_left(Actor& actor, JobClass c, Lane lane) noexcept {
-    assert(actor.in_flight > 0 && of(c).in_flight > 0);
-    leave(actor, lane);
-    --of(c).in_flight;
 }
 
 void Scheduler::permit_back() noexcept {

@@ -11,40 +11,52 @@
 #include <algorithm>
 #include <cassert>
 
-#include "core/scheduler.hpp"
+#include "core/scheduler_places.hpp"
 
 namespace sluice::core {
 
 std::optional<Run> Scheduler::next_run() noexcept {
-    Run run;
-    if (next_install(run))
-        return run;
+    std::optional<Run> decision(std::in_place);
+    if (!next_install(*decision) && !next_admission(*decision))
+        decision.reset();
+    return decision;
+}
+
+bool Scheduler::next_admission(Run& run) noexcept {
     for (;;) {
-        if (between_rounds_)
+        if (between_rounds_) {
+            if (nobody_is_ready())
+                return false;
             begin_round();
+        }
         if (!maintenance_turn_) {
             const Offer offer = offer_class(JobClass::interactive, run);
             if (offer == Offer::handed_out)
-                return run;
+                return true;
             if (offer == Offer::no_room) {
                 between_rounds_ = true;
-                return std::nullopt;
+                return false;
             }
             maintenance_turn_ = true;
             interactive_came_ = false;
         }
         const Offer offer = offer_class(JobClass::maintenance, run);
         if (offer == Offer::handed_out)
-            return run;
+            return true;
         between_rounds_ = true;
         if (offer == Offer::interactive_came || handed_out_)
             continue;
         if (fewest_rounds_ == 0)
-            return std::nullopt;
+            return false;
         skip_rounds(JobClass::interactive);
         if (offer == Offer::nobody_left)
             skip_rounds(JobClass::maintenance);
     }
+}
+
+bool Scheduler::nobody_is_ready() const noexcept {
+    return interactive_.ring.size() + maintenance_.ring.size() == 0 &&
+           !line_may_move(JobClass::interactive) && !line_may_move(JobClass::maintenance);
 }
 
 void Scheduler::begin_round() noexcept {
