@@ -18,7 +18,8 @@ namespace sluice {
 /// jobs have ended by then. It must not outlive the memory resource that the executor was given.
 ///
 /// **Thread**: one thread at a time per handle.
-template <class T> class [[nodiscard("drop it on purpose with .detach(), or use post()")]] Completion {
+template <class T>
+class [[nodiscard("drop it on purpose with .detach(), or use post()")]] Completion {
 public:
     /// An empty handle; every wait on it answers `no_state`.
     Completion() noexcept = default;
@@ -26,10 +27,14 @@ public:
     Completion& operator=(Completion&&) noexcept = default;
 
     /// Whether there is a job behind this handle, or a refusal that nobody has looked at yet.
-    [[nodiscard]] bool valid() const noexcept { return handle_.valid() || refusal_.has_value(); }
+    [[nodiscard]] bool valid() const noexcept {
+        return handle_.valid() || refusal_.has_value();
+    }
 
     /// Whether wait() would return at once. **Progress**: wait-free.
-    [[nodiscard]] bool ready() const noexcept { return refusal_.has_value() || handle_.done(); }
+    [[nodiscard]] bool ready() const noexcept {
+        return refusal_.has_value() || handle_.done();
+    }
 
     /// Waits for the job to end and takes its result; afterwards the handle is empty.
     ///
@@ -38,7 +43,9 @@ public:
     /// handle still valid, when this wait could never end: from a job of the same actor, from a job whose actor
     /// the awaited one waits for, when no worker would be left to run anything, and on the scheduler's thread.
     /// **Memory**: none for a value.
-    [[nodiscard]] Result<T> wait() { return take(handle_.wait(detail::JobHandle::forever)); }
+    [[nodiscard]] Result<T> wait() {
+        return take(handle_.wait(detail::JobHandle::forever));
+    }
 
     /// As wait(), for at most `patience`; then `timed_out`, and the job can be waited for again.
     template <class Rep, class Period>
@@ -63,15 +70,18 @@ private:
     std::optional<Error> refusal_;
 };
 
-template <class T> Result<T> Completion<T>::take(detail::WaitStatus status) {
+template <class T>
+Result<T> Completion<T>::take(detail::WaitStatus status) {
     if (refusal_) {
         Result<T> result(std::unexpect, *std::move(refusal_));
         refusal_.reset();
         return result;
     }
-    if (status != detail::WaitStatus::done) return Result<T>(std::unexpect, handle_.wait_error(status));
-    detail::JobHandle handle = std::move(handle_); // the job's memory goes back when this function returns
-    if (handle.failed()) return Result<T>(std::unexpect, handle.error());
+    if (status != detail::WaitStatus::done)
+        return Result<T>(std::unexpect, handle_.wait_error(status));
+    detail::JobHandle handle = std::move(handle_);  // the job's memory goes back when this function returns
+    if (handle.failed())
+        return Result<T>(std::unexpect, handle.error());
     if constexpr (std::is_void_v<T>) {
         return {};
     } else {
@@ -79,4 +89,4 @@ template <class T> Result<T> Completion<T>::take(detail::WaitStatus status) {
     }
 }
 
-} // namespace sluice
+}  // namespace sluice

@@ -17,22 +17,22 @@ namespace sluice {
 
 /// What went wrong. Zero is never an error, as std::error_code wants it.
 enum class ErrorCode : std::uint8_t {
-    actor_not_registered = 1, ///< no actor of that id (or generation) is registered
-    actor_removed,            ///< the actor was removed while the job was queued
-    actor_fatal,              ///< an exclusive job of the actor threw earlier; register it again for a fresh one
-    job_threw,                ///< the job itself threw; Error::exception() holds what
-    queue_full,               ///< a limit on queued jobs or nodes was hit; Error::limit() names it
-    shut_down,                ///< the executor takes, or ran, no more jobs
-    would_deadlock,           ///< waiting here could never end; nothing was waited for
-    timed_out,                ///< the job is still running or queued; it can be waited for again
-    cancelled,                ///< a stop was requested while the job was queued
-    deadline_exceeded,        ///< the job's deadline passed while it was queued
-    context_type_mismatch,    ///< the actor's context has another type than the caller asked for
-    lane_mismatch,            ///< a job that changes its context was submitted to a lane that only reads
-    invalid_argument,         ///< an argument is outside its range; the message names it
-    no_state,                 ///< the handle is empty: never submitted, moved from, or already waited for
-    out_of_memory,            ///< the memory resource had nothing left for the job
-    forked,                   ///< the executor belongs to the parent process
+    actor_not_registered = 1,  ///< no actor of that id (or generation) is registered
+    actor_removed,             ///< the actor was removed while the job was queued
+    actor_fatal,        ///< an exclusive job of the actor threw earlier; register it again for a fresh one
+    job_threw,          ///< the job itself threw; Error::exception() holds what
+    queue_full,         ///< a limit on queued jobs or nodes was hit; Error::limit() names it
+    shut_down,          ///< the executor takes, or ran, no more jobs
+    would_deadlock,     ///< waiting here could never end; nothing was waited for
+    timed_out,          ///< the job is still running or queued; it can be waited for again
+    cancelled,          ///< a stop was requested while the job was queued
+    deadline_exceeded,  ///< the job's deadline passed while it was queued
+    context_type_mismatch,  ///< the actor's context has another type than the caller asked for
+    lane_mismatch,          ///< a job that changes its context was submitted to a lane that only reads
+    invalid_argument,       ///< an argument is outside its range; the message names it
+    no_state,               ///< the handle is empty: never submitted, moved from, or already waited for
+    out_of_memory,          ///< the memory resource had nothing left for the job
+    forked,                 ///< the executor belongs to the parent process
 };
 
 /// The name of a code as it stands above, for logs and metrics.
@@ -48,9 +48,9 @@ enum class ErrorCode : std::uint8_t {
 
 /// A bound that a refusal ran into: its name in Config, its value, and the count that met it.
 struct LimitHit {
-    std::string_view name;   ///< static storage; empty when no limit was involved
-    std::uint64_t value = 0; ///< the bound
-    std::uint64_t count = 0; ///< how many there were when the submission was refused
+    std::string_view name;    ///< static storage; empty when no limit was involved
+    std::uint64_t value = 0;  ///< the bound
+    std::uint64_t count = 0;  ///< how many there were when the submission was refused
 };
 
 /// Everything that is known about a failure. Copying shares one immutable record.
@@ -64,7 +64,7 @@ public:
         ErrorCode code = ErrorCode::no_state;
         std::string_view actor = {};
         std::string_view request_id = {};
-        std::string message = {}; ///< empty: a sentence is made from the other parts
+        std::string message = {};  ///< empty: a sentence is made from the other parts
         LimitHit limit = {};
         std::exception_ptr exception = nullptr;
     };
@@ -84,7 +84,9 @@ public:
     /// `no_state`.
     [[nodiscard]] ErrorCode value() const noexcept;
     /// The code for interfaces that speak std::error_code.
-    [[nodiscard]] std::error_code code() const noexcept { return make_error_code(value()); }
+    [[nodiscard]] std::error_code code() const noexcept {
+        return make_error_code(value());
+    }
     /// The actor's id, or empty when none was involved. Valid as long as this Error.
     [[nodiscard]] std::string_view actor() const noexcept;
     /// The submitter's request id, or empty. Valid as long as this Error.
@@ -96,7 +98,9 @@ public:
     /// What the job threw (for `job_threw`), or the first cause (for `actor_fatal`); else null.
     [[nodiscard]] std::exception_ptr exception() const noexcept;
 
-    friend bool operator==(const Error& error, ErrorCode code) noexcept { return error.value() == code; }
+    friend bool operator==(const Error& error, ErrorCode code) noexcept {
+        return error.value() == code;
+    }
 
 private:
     struct Record;
@@ -106,18 +110,22 @@ private:
 };
 
 /// What a job ended with: its value, or why there is none.
-template <class T> using Result = std::expected<T, Error>;
+template <class T>
+using Result = std::expected<T, Error>;
 
 /// Thrown only where no Result can be returned: by constructors and by the `*_or_throw` conveniences.
 class SLUICE_API Exception : public std::runtime_error {
 public:
     explicit Exception(Error error);
-    [[nodiscard]] const Error& error() const noexcept { return error_; }
+    [[nodiscard]] const Error& error() const noexcept {
+        return error_;
+    }
 
 private:
     Error error_;
 };
 
-} // namespace sluice
+}  // namespace sluice
 
-template <> struct std::is_error_code_enum<sluice::ErrorCode> : std::true_type {};
+template <>
+struct std::is_error_code_enum<sluice::ErrorCode> : std::true_type {};

@@ -25,7 +25,8 @@ struct ActorOptions {
 };
 
 /// What add_actor() found: a handle either way, and whether the actor is new.
-template <class Context> struct AddedActor : Actor<Context> {
+template <class Context>
+struct AddedActor : Actor<Context> {
     /// False: the id was registered already; its context and state were kept and the new context destroyed.
     bool inserted = false;
 };
@@ -34,10 +35,13 @@ template <class Context> struct AddedActor : Actor<Context> {
 class ActorEntry {
 public:
     explicit ActorEntry(detail::ContextRef context) noexcept : context_(std::move(context)) {}
-    [[nodiscard]] std::string_view id() const noexcept { return context_.id(); }
+    [[nodiscard]] std::string_view id() const noexcept {
+        return context_.id();
+    }
     /// The context, or null if it has another type. Jobs may be running on it: what is read through this
     /// pointer must allow that.
-    template <class Context> [[nodiscard]] const Context* context() const noexcept {
+    template <class Context>
+    [[nodiscard]] const Context* context() const noexcept {
         return static_cast<const Context*>(context_.context(detail::type_id<Context>()));
     }
 
@@ -47,8 +51,8 @@ private:
 
 /// What happens to queued jobs at the end.
 enum class Shutdown : std::uint8_t {
-    drain, ///< all accepted jobs run
-    cancel ///< queued jobs complete with `shut_down`; running ones finish
+    drain,  ///< all accepted jobs run
+    cancel  ///< queued jobs complete with `shut_down`; running ones finish
 };
 
 /// Runs jobs against keyed state: reads of one actor in parallel, mutations alone, heavy initialisation under
@@ -75,7 +79,9 @@ public:
     }
     /// shutdown(Shutdown::cancel), then joins all threads and destroys the contexts. From one of the
     /// executor's own threads it does not wait: the threads end by themselves, the last one cleans up (E22).
-    ~Executor() { close(); }
+    ~Executor() {
+        close();
+    }
 
     /// Registers an actor with a context of any type, moved or copied in.
     /// **Progress**: may block on other registrations and removals, never on jobs or the scheduler. **Errors**:
@@ -83,7 +89,8 @@ public:
     /// `out_of_memory`, `invalid_argument` for a weight out of range; and what constructing the context throws.
     /// **Cost**: O(1), however many are registered. **Memory**: the context, and at most 256 bytes.
     template <class Context>
-    AddedActor<std::decay_t<Context>> add_actor(std::string_view id, Context&& context, ActorOptions options = {}) {
+    AddedActor<std::decay_t<Context>> add_actor(std::string_view id, Context&& context,
+                                                ActorOptions options = {}) {
         return emplace_actor<std::decay_t<Context>>(id, options, std::forward<Context>(context));
     }
 
@@ -93,7 +100,8 @@ public:
 
     /// The actor of that id. **Progress**: lock-free. **Errors**: `actor_not_registered`,
     /// `context_type_mismatch`.
-    template <class Context> [[nodiscard]] Result<Actor<Context>> find_actor(std::string_view id) const;
+    template <class Context>
+    [[nodiscard]] Result<Actor<Context>> find_actor(std::string_view id) const;
 
     /// Removes an actor (E4): its queued jobs complete with `actor_removed`, running ones finish, and the
     /// context is destroyed after the last of them and of all listings, on a worker. False: no such actor.
@@ -113,7 +121,9 @@ public:
     void shutdown(Shutdown mode) noexcept;
     /// Waits until all accepted jobs have ended, after shutdown(). **Errors**: `would_deadlock` on the
     /// executor's own threads, and before shutdown(); `timed_out`.
-    [[nodiscard]] Result<void> wait_shut_down() const { return wait_ended(detail::JobHandle::forever); }
+    [[nodiscard]] Result<void> wait_shut_down() const {
+        return wait_ended(detail::JobHandle::forever);
+    }
     template <class Rep, class Period>
     [[nodiscard]] Result<void> wait_shut_down_for(std::chrono::duration<Rep, Period> patience) const {
         return wait_ended(detail::JobHandle::nanoseconds(patience));
@@ -162,15 +172,18 @@ private:
 template <class Context, class... Args>
 AddedActor<Context> Executor::emplace_actor(std::string_view id, ActorOptions options, Args&&... args) {
     detail::Registration registration(*engine_.get(), id, detail::context_type<Context>, options.weight);
-    if (!registration.exists()) ::new (registration.storage()) Context(std::forward<Args>(args)...);
+    if (!registration.exists())
+        ::new (registration.storage()) Context(std::forward<Args>(args)...);
     bool inserted = false;
     Actor<Context> actor(registration.commit(inserted));
     return {std::move(actor), inserted};
 }
 
-template <class Context> Result<Actor<Context>> Executor::find_actor(std::string_view id) const {
+template <class Context>
+Result<Actor<Context>> Executor::find_actor(std::string_view id) const {
     auto found = detail::find_actor(*engine_.get(), id, detail::type_id<Context>());
-    if (!found) return Result<Actor<Context>>(std::unexpect, std::move(found).error());
+    if (!found)
+        return Result<Actor<Context>>(std::unexpect, std::move(found).error());
     return Actor<Context>(*std::move(found));
 }
 
@@ -180,9 +193,11 @@ auto Executor::submit(std::string_view id, Lane lane, const JobOptions& options,
     using Seen = std::conditional_t<reads, const Context, Context>;
     using R = std::invoke_result_t<std::decay_t<F>, Seen&>;
     auto found = detail::find_actor(*engine_.get(), id, detail::type_id<Context>());
-    if (!found) return Completion<R>(std::move(found).error());
+    if (!found)
+        return Completion<R>(std::move(found).error());
     if constexpr (!reads) {
-        if (lane != Lane::mutating) return Completion<R>(detail::lane_mismatch(id, lane, options));
+        if (lane != Lane::mutating)
+            return Completion<R>(detail::lane_mismatch(id, lane, options));
     }
     if (lane == Lane::heavy_init) {
         using Fenced = detail::OneStep<std::decay_t<F>, Seen, R, true>;
@@ -192,4 +207,4 @@ auto Executor::submit(std::string_view id, Lane lane, const JobOptions& options,
     return detail::submit<Plain, R>(found->get(), lane, options, std::forward<F>(fn));
 }
 
-} // namespace sluice
+}  // namespace sluice

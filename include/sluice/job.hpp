@@ -32,4 +32,4 @@ inline constexpr std::size_t max_name_bytes = 94;
 /// Snapshot::oversized counts.
 inline constexpr std::size_t inline_payload_bytes = 112;
 
-} // namespace sluice
+}  // namespace sluice

@@ -17,13 +17,14 @@ namespace sluice {
 struct JobTotals {
     std::uint64_t accepted = 0;
     std::uint64_t queued = 0;  ///< accepted and not yet started
-    std::uint64_t running = 0; ///< inside a worker right now; a heavy job between its two steps counts as running
+    std::uint64_t running =
+        0;  ///< inside a worker right now; a heavy job between its two steps counts as running
     std::uint64_t succeeded = 0;
-    std::uint64_t threw = 0;         ///< `job_threw`
-    std::uint64_t actor_removed = 0; ///< `actor_removed`
-    std::uint64_t actor_fatal = 0;   ///< `actor_fatal` while queued
-    std::uint64_t shut_down = 0;     ///< `shut_down` while queued
-    std::uint64_t abandoned = 0;     ///< accepted, then its closure could not be moved in or queued
+    std::uint64_t threw = 0;          ///< `job_threw`
+    std::uint64_t actor_removed = 0;  ///< `actor_removed`
+    std::uint64_t actor_fatal = 0;    ///< `actor_fatal` while queued
+    std::uint64_t shut_down = 0;      ///< `shut_down` while queued
+    std::uint64_t abandoned = 0;      ///< accepted, then its closure could not be moved in or queued
     /// All that have ended, by whichever outcome.
     [[nodiscard]] std::uint64_t completed() const noexcept {
         return succeeded + threw + actor_removed + actor_fatal + shut_down + abandoned;
@@ -51,25 +52,26 @@ struct ClassSnapshot {
 
 /// Who holds the scheduler's role, and since when nobody did anything with it.
 struct TurnSnapshot {
-    std::uint64_t turns = 0;                 ///< turns taken since the start
-    bool held = false;                       ///< a thread is inside a turn right now
-    std::optional<std::string> holder;       ///< its name, when held
-    std::chrono::nanoseconds since_last = {}; ///< age of the last turn's end (of the start, before the first)
+    std::uint64_t turns = 0;            ///< turns taken since the start
+    bool held = false;                  ///< a thread is inside a turn right now
+    std::optional<std::string> holder;  ///< its name, when held
+    std::chrono::nanoseconds since_last =
+        {};  ///< age of the last turn's end (of the start, before the first)
 };
 
 /// An executor at one moment. The totals of one snapshot are consistent with each other.
 struct Snapshot {
-    JobTotals jobs; ///< both classes together
+    JobTotals jobs;  ///< both classes together
     ClassSnapshot interactive;
     ClassSnapshot maintenance;
     RefusedTotals refused;
-    std::uint64_t interactive_reserve = 0; ///< workers that maintenance leaves free
-    std::uint64_t maintenance_cap = 0;     ///< maintenance jobs that may run at once
-    std::uint64_t actors = 0;              ///< registered now
-    std::uint64_t undispatched = 0;        ///< dispatches that found no place to go; stays 0
-    std::uint64_t oversized = 0;           ///< jobs whose closure and result needed an allocation
-    std::uint64_t nodes = 0;               ///< job nodes allocated so far; a plateau in steady state
-    std::uint64_t wakeups = 0;             ///< wake-up system calls made for parked threads
+    std::uint64_t interactive_reserve = 0;  ///< workers that maintenance leaves free
+    std::uint64_t maintenance_cap = 0;      ///< maintenance jobs that may run at once
+    std::uint64_t actors = 0;               ///< registered now
+    std::uint64_t undispatched = 0;         ///< dispatches that found no place to go; stays 0
+    std::uint64_t oversized = 0;            ///< jobs whose closure and result needed an allocation
+    std::uint64_t nodes = 0;                ///< job nodes allocated so far; a plateau in steady state
+    std::uint64_t wakeups = 0;              ///< wake-up system calls made for parked threads
     TurnSnapshot turn;
 };
 
@@ -82,22 +84,28 @@ struct RunningMutation {
 };
 
 /// What is known of one mutating request (E29).
-enum class MutationState : std::uint8_t { running, queued, blocked_by_other_mutating, not_found, actor_missing };
+enum class MutationState : std::uint8_t {
+    running,
+    queued,
+    blocked_by_other_mutating,
+    not_found,
+    actor_missing
+};
 
 /// The state's name as it stands above.
 [[nodiscard]] constexpr std::string_view to_string(MutationState state) noexcept {
-    constexpr std::array<std::string_view, 5> names{"running", "queued", "blocked_by_other_mutating", "not_found",
-                                                    "actor_missing"};
+    constexpr std::array<std::string_view, 5> names{"running", "queued", "blocked_by_other_mutating",
+                                                    "not_found", "actor_missing"};
     return names[static_cast<std::size_t>(state)];
 }
 
 /// One actor's jobs, as of the scheduler's last turn. `accepted == queued + running + completed`.
 struct ActorSnapshot {
     std::uint64_t accepted = 0;
-    std::uint64_t queued = 0;    ///< not started, or started and not yet reported to the scheduler
-    std::uint64_t running = 0;   ///< inside a worker right now
-    std::uint64_t completed = 0; ///< ended, by whichever outcome
+    std::uint64_t queued = 0;     ///< not started, or started and not yet reported to the scheduler
+    std::uint64_t running = 0;    ///< inside a worker right now
+    std::uint64_t completed = 0;  ///< ended, by whichever outcome
     bool fatal = false;
 };
 
-} // namespace sluice
+}  // namespace sluice

@@ -15,7 +15,8 @@ namespace peers {
 class NaiveExecutor {
 public:
     NaiveExecutor(unsigned workers, std::size_t actors) : actors_(actors) {
-        for (unsigned i = 0; i < workers; ++i) threads_.emplace_back([this] { work(); });
+        for (unsigned i = 0; i < workers; ++i)
+            threads_.emplace_back([this] { work(); });
     }
     ~NaiveExecutor() {
         {
@@ -23,14 +24,16 @@ public:
             stopping_ = true;
         }
         changed_.notify_all();
-        for (auto& thread : threads_) thread.join();
+        for (auto& thread : threads_)
+            thread.join();
     }
 
     void submit(std::size_t actor, std::function<void()> job) {
         {
             const std::scoped_lock lock(mutex_);
             actors_[actor].jobs.push_back(std::move(job));
-            if (actors_[actor].scheduled) return;
+            if (actors_[actor].scheduled)
+                return;
             actors_[actor].scheduled = true;
             ready_.push_back(actor);
         }
@@ -47,7 +50,8 @@ private:
         std::unique_lock lock(mutex_);
         for (;;) {
             changed_.wait(lock, [this] { return stopping_ || !ready_.empty(); });
-            if (ready_.empty()) return;
+            if (ready_.empty())
+                return;
             const std::size_t actor = ready_.front();
             ready_.pop_front();
             auto job = std::move(actors_[actor].jobs.front());
@@ -71,4 +75,4 @@ private:
     bool stopping_ = false;
 };
 
-} // namespace peers
+}  // namespace peers

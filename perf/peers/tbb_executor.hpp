@@ -26,10 +26,11 @@ public:
             graph_ = std::make_unique<tbb::flow::graph>();
             nodes_.reserve(actors);
             for (std::size_t i = 0; i < actors; ++i) {
-                nodes_.push_back(std::make_unique<Node>(*graph_, tbb::flow::serial, [](const TbbJob& job) noexcept {
-                    job.run(job.argument);
-                    return tbb::flow::continue_msg();
-                }));
+                nodes_.push_back(
+                    std::make_unique<Node>(*graph_, tbb::flow::serial, [](const TbbJob& job) noexcept {
+                        job.run(job.argument);
+                        return tbb::flow::continue_msg();
+                    }));
             }
         });
     }
@@ -37,7 +38,9 @@ public:
         arena_.execute([&] { graph_->wait_for_all(); });
     }
 
-    void submit(std::size_t actor, TbbJob job) { nodes_[actor]->try_put(job); }
+    void submit(std::size_t actor, TbbJob job) {
+        nodes_[actor]->try_put(job);
+    }
 
 private:
     using Node = tbb::flow::function_node<TbbJob>;
@@ -47,4 +50,4 @@ private:
     std::vector<std::unique_ptr<Node>> nodes_;
 };
 
-} // namespace peers
+}  // namespace peers

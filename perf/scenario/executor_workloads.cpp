@@ -42,12 +42,14 @@ struct alignas(64) Done {
 void pin(bool apart) {
     cpu_set_t cpus;
     CPU_ZERO(&cpus);
-    for (unsigned cpu = 0; cpu < (apart ? 1U : std::thread::hardware_concurrency()); ++cpu) CPU_SET(cpu, &cpus);
+    for (unsigned cpu = 0; cpu < (apart ? 1U : std::thread::hardware_concurrency()); ++cpu)
+        CPU_SET(cpu, &cpus);
     pthread_setaffinity_np(pthread_self(), sizeof cpus, &cpus);
 }
 
 /// Makes what is constructed inside inherit "CPU 1 only": peers have no option for it.
-template <class Make> auto made_apart(bool apart, Make&& make) {
+template <class Make>
+auto made_apart(bool apart, Make&& make) {
     if (apart) {
         cpu_set_t cpus;
         CPU_ZERO(&cpus);
@@ -62,23 +64,29 @@ template <class Make> auto made_apart(bool apart, Make&& make) {
 double cpu_seconds() {
     rusage usage{};
     getrusage(RUSAGE_SELF, &usage);
-    const auto seconds = [](const timeval& t) { return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec); };
+    const auto seconds = [](const timeval& t) {
+        return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+    };
     return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
 /// Submits through `submit(actor)`; each job adds one to `done`. One benchmark iteration is 100,000 jobs.
-template <class Submit> void drive(benchmark::State& state, std::size_t actors, Done& done, Submit&& submit) {
+template <class Submit>
+void drive(benchmark::State& state, std::size_t actors, Done& done, Submit&& submit) {
     constexpr std::int64_t jobs = 100'000;
     std::int64_t submitted = done.count.load();
     std::size_t actor = 0;
     const double cpu_before = cpu_seconds();
     for (auto _ : state) {
         for (std::int64_t i = 0; i < jobs; ++i, ++submitted) {
-            while (submitted - done.count.load(std::memory_order_relaxed) >= window) std::this_thread::yield();
+            while (submitted - done.count.load(std::memory_order_relaxed) >= window)
+                std::this_thread::yield();
             submit(actor);
-            if (++actor == actors) actor = 0;
+            if (++actor == actors)
+                actor = 0;
         }
-        while (done.count.load(std::memory_order_relaxed) < submitted) std::this_thread::yield();
+        while (done.count.load(std::memory_order_relaxed) < submitted)
+            std::this_thread::yield();
     }
     const auto total = static_cast<double>(state.iterations() * jobs);
     state.SetItemsProcessed(state.iterations() * jobs);
@@ -89,7 +97,8 @@ sluice::Config config_of(sluice::SchedulerPolicy policy, bool apart) {
     sluice::Config config;
     config.pool_size = workers;
     config.policy = policy;
-    if (apart) config.cpus = {1};
+    if (apart)
+        config.cpus = {1};
     return config;
 }
 
@@ -99,15 +108,17 @@ void sluice_throughput(benchmark::State& state, sluice::SchedulerPolicy policy, 
     Done done;
     sluice::Executor executor(config_of(policy, apart));
     std::vector<sluice::Actor<long>> handles;
-    for (std::size_t i = 0; i < actors; ++i) handles.push_back(executor.add_actor(std::string("a").append(std::to_string(i)), 0L));
+    for (std::size_t i = 0; i < actors; ++i)
+        handles.push_back(executor.add_actor(std::string("a").append(std::to_string(i)), 0L));
     drive(state, actors, done, [&](std::size_t actor) {
-        if (!handles[actor].post_mutate([&done](long&) { done.count.fetch_add(1, std::memory_order_relaxed); })) {
+        if (!handles[actor].post_mutate(
+                [&done](long&) { done.count.fetch_add(1, std::memory_order_relaxed); })) {
             state.SkipWithError("refused");
         }
     });
     const auto snapshot = executor.snapshot();
-    state.counters["jobs_per_turn"] =
-        static_cast<double>(snapshot.jobs.accepted) / static_cast<double>(std::max<std::uint64_t>(1, snapshot.turn.turns));
+    state.counters["jobs_per_turn"] = static_cast<double>(snapshot.jobs.accepted) /
+                                      static_cast<double>(std::max<std::uint64_t>(1, snapshot.turn.turns));
     pin(false);
 }
 
@@ -123,12 +134,15 @@ void naive_throughput(benchmark::State& state, bool apart) {
 }
 
 #ifdef SLUICE_PERF_TBB
-void count_one(void* done) { static_cast<Done*>(done)->count.fetch_add(1, std::memory_order_relaxed); }
+void count_one(void* done) {
+    static_cast<Done*>(done)->count.fetch_add(1, std::memory_order_relaxed);
+}
 
 void tbb_throughput(benchmark::State& state, bool apart) {
     const auto actors = static_cast<std::size_t>(state.range(0));
     Done done;
-    auto peer = made_apart(apart, [&] { return std::make_unique<peers::TbbExecutor>(static_cast<int>(workers), actors); });
+    auto peer = made_apart(
+        apart, [&] { return std::make_unique<peers::TbbExecutor>(static_cast<int>(workers), actors); });
     drive(state, actors, done, [&](std::size_t actor) { peer->submit(actor, {&count_one, &done}); });
     peer.reset();
     pin(false);
@@ -136,12 +150,14 @@ void tbb_throughput(benchmark::State& state, bool apart) {
 #endif
 
 /// One round trip an iteration, after `pause`; reports percentiles and CPU beside the mean.
-template <class RoundTrip> void round_trips(benchmark::State& state, std::chrono::microseconds pause, RoundTrip&& once) {
+template <class RoundTrip>
+void round_trips(benchmark::State& state, std::chrono::microseconds pause, RoundTrip&& once) {
     std::vector<std::int64_t> times;
     times.reserve(1 << 20);
     const double cpu_before = cpu_seconds();
     for (auto _ : state) {
-        if (pause.count() != 0) std::this_thread::sleep_for(pause);
+        if (pause.count() != 0)
+            std::this_thread::sleep_for(pause);
         const auto begin = Clock::now();
         once();
         const auto took = Clock::now() - begin;
@@ -150,7 +166,9 @@ template <class RoundTrip> void round_trips(benchmark::State& state, std::chrono
     }
     std::ranges::sort(times);
     const auto at = [&](double share) {
-        return static_cast<double>(times[static_cast<std::size_t>(share * static_cast<double>(times.size() - 1))]) / 1e3;
+        return static_cast<double>(
+                   times[static_cast<std::size_t>(share * static_cast<double>(times.size() - 1))]) /
+               1e3;
     };
     state.counters["p50_us"] = at(0.5);
     state.counters["p99_us"] = at(0.99);
@@ -158,11 +176,13 @@ template <class RoundTrip> void round_trips(benchmark::State& state, std::chrono
     state.counters["cpu_us"] = (cpu_seconds() - cpu_before) * 1e6 / static_cast<double>(times.size());
 }
 
-void sluice_round_trip(benchmark::State& state, sluice::SchedulerPolicy policy, std::chrono::microseconds pause) {
+void sluice_round_trip(benchmark::State& state, sluice::SchedulerPolicy policy,
+                       std::chrono::microseconds pause) {
     sluice::Executor executor(config_of(policy, false));
     auto actor = executor.add_actor("a", 0L);
     round_trips(state, pause, [&] {
-        if (!actor.mutate([](long& value) { return ++value; }).wait()) state.SkipWithError("refused");
+        if (!actor.mutate([](long& value) { return ++value; }).wait())
+            state.SkipWithError("refused");
     });
 }
 
@@ -204,10 +224,20 @@ void tbb_round_trip(benchmark::State& state, std::chrono::microseconds pause) {
 #endif
 
 void actor_counts(benchmark::internal::Benchmark* b) {
-    b->ArgName("actors")->Arg(1)->Arg(64)->Arg(10'000)->UseRealTime()->Unit(benchmark::kMillisecond)->MinTime(0.3);
+    b->ArgName("actors")
+        ->Arg(1)
+        ->Arg(64)
+        ->Arg(10'000)
+        ->UseRealTime()
+        ->Unit(benchmark::kMillisecond)
+        ->MinTime(0.3);
 }
-void hot(benchmark::internal::Benchmark* b) { b->UseManualTime()->Unit(benchmark::kMicrosecond)->MinTime(0.3); }
-void parked(benchmark::internal::Benchmark* b) { b->UseManualTime()->Unit(benchmark::kMicrosecond)->Iterations(2'000); }
+void hot(benchmark::internal::Benchmark* b) {
+    b->UseManualTime()->Unit(benchmark::kMicrosecond)->MinTime(0.3);
+}
+void parked(benchmark::internal::Benchmark* b) {
+    b->UseManualTime()->Unit(benchmark::kMicrosecond)->Iterations(2'000);
+}
 
 using sluice::SchedulerPolicy;
 using std::chrono::microseconds;
@@ -222,7 +252,8 @@ BENCHMARK_CAPTURE(sluice_round_trip, lent_hot, SchedulerPolicy::lent, microsecon
 BENCHMARK_CAPTURE(sluice_round_trip, dedicated_hot, SchedulerPolicy::dedicated, microseconds(0))->Apply(hot);
 BENCHMARK_CAPTURE(naive_round_trip, hot, microseconds(0))->Apply(hot);
 BENCHMARK_CAPTURE(sluice_round_trip, lent_parked, SchedulerPolicy::lent, microseconds(200))->Apply(parked);
-BENCHMARK_CAPTURE(sluice_round_trip, dedicated_parked, SchedulerPolicy::dedicated, microseconds(200))->Apply(parked);
+BENCHMARK_CAPTURE(sluice_round_trip, dedicated_parked, SchedulerPolicy::dedicated, microseconds(200))
+    ->Apply(parked);
 BENCHMARK_CAPTURE(naive_round_trip, parked, microseconds(200))->Apply(parked);
 #ifdef SLUICE_PERF_TBB
 BENCHMARK_CAPTURE(tbb_throughput, apart, true)->Apply(actor_counts);
@@ -231,6 +262,6 @@ BENCHMARK_CAPTURE(tbb_round_trip, hot, microseconds(0))->Apply(hot);
 BENCHMARK_CAPTURE(tbb_round_trip, parked, microseconds(200))->Apply(parked);
 #endif
 
-} // namespace
+}  // namespace
 
 BENCHMARK_MAIN();

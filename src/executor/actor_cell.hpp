@@ -32,7 +32,7 @@ struct alignas(16) ActorCell : core::Actor {
     sync::atomic<std::uint32_t> refs{0};
     sync::atomic<std::uint32_t> context_refs{0};
     sync::atomic<ActorPhase> phase{ActorPhase::removed};
-    sync::atomic<std::uint32_t> queued{0}; ///< kept only under Config::max_queued_per_actor
+    sync::atomic<std::uint32_t> queued{0};  ///< kept only under Config::max_queued_per_actor
     // What observers see, written by the role holder: first `ended`, then `accepted` is read, so neither is ever ahead.
     sync::atomic<std::uint64_t> seen_accepted{0};
     sync::atomic<std::uint64_t> seen_ended{0};
@@ -41,12 +41,13 @@ struct alignas(16) ActorCell : core::Actor {
     const ContextType* type = nullptr;
     std::size_t hash = 0;
     std::string id;
-    std::exception_ptr cause;       ///< what made it fatal; written before `phase` says so
-    ActorCell* link = nullptr;      ///< in one list at a time: control requests, retired, free
-    std::uint64_t retired_at = 0;   ///< the ingress must have emitted every number below
+    std::exception_ptr cause;      ///< what made it fatal; written before `phase` says so
+    ActorCell* link = nullptr;     ///< in one list at a time: control requests, retired, free
+    std::uint64_t retired_at = 0;  ///< the ingress must have emitted every number below
 };
 
 static_assert(alignof(ActorCell) == 16, "four bits of a cell's address hold a tag in the registry");
-static_assert(sizeof(ActorCell) <= 240, "an idle actor costs at most 256 bytes with its place in the registry");
+static_assert(sizeof(ActorCell) <= 240,
+              "an idle actor costs at most 256 bytes with its place in the registry");
 
-} // namespace sluice::detail
+}  // namespace sluice::detail

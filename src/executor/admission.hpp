@@ -22,14 +22,15 @@ public:
     enum class Verdict : std::uint8_t { accepted, full, closed };
     struct Answer {
         Verdict verdict;
-        std::uint64_t number; ///< accepted: the job's, from 1; full: how many are queued
+        std::uint64_t number;  ///< accepted: the job's, from 1; full: how many are queued
     };
 
     explicit Admission(std::uint64_t limit) noexcept : limit_(limit) {}
 
     /// Takes the next number, unless closed or full. `count_left()` gives how many jobs left the queue so far, never too
     /// many. **Progress**: lock-free. **Memory**: none.
-    template <class CountLeft> [[nodiscard]] Answer take(CountLeft&& count_left) noexcept {
+    template <class CountLeft>
+    [[nodiscard]] Answer take(CountLeft&& count_left) noexcept {
         // relaxed throughout: E14 needs that numbers of ordered submissions are ordered, and read-modify-writes of one
         // word are (coherence). What a number stands for is published by the ingress, not by this word.
         core::AdmissionWord word{word_->load(sync::memory_order_relaxed)};
@@ -37,11 +38,13 @@ public:
         bool counted = false;
         for (;;) {
             const core::Admission step = core::admission(word, left, limit_);
-            if (step.action == core::AdmissionAction::refuse_closed) return {Verdict::closed, 0};
+            if (step.action == core::AdmissionAction::refuse_closed)
+                return {Verdict::closed, 0};
             if (step.action == core::AdmissionAction::refuse_full) {
-                if (counted) return {Verdict::full, step.queued};
+                if (counted)
+                    return {Verdict::full, step.queued};
                 left = count_left();
-                left_->store(left, sync::memory_order_relaxed); // any lower bound will do, also an older one
+                left_->store(left, sync::memory_order_relaxed);  // any lower bound will do, also an older one
                 counted = true;
                 continue;
             }
@@ -49,7 +52,7 @@ public:
                                              sync::memory_order_relaxed)) {
                 return {Verdict::accepted, step.first};
             }
-            counted = false; // others were accepted meanwhile, and others may have left
+            counted = false;  // others were accepted meanwhile, and others may have left
         }
     }
 
@@ -59,10 +62,16 @@ public:
         return core::AdmissionWord{word_->fetch_or(core::AdmissionWord::closed_bit)}.number();
     }
 
-    [[nodiscard]] bool closed() const noexcept { return core::AdmissionWord{word_->load()}.closed(); }
+    [[nodiscard]] bool closed() const noexcept {
+        return core::AdmissionWord{word_->load()}.closed();
+    }
     /// Numbers taken so far.
-    [[nodiscard]] std::uint64_t taken() const noexcept { return core::AdmissionWord{word_->load()}.number(); }
-    [[nodiscard]] std::uint64_t limit() const noexcept { return limit_; }
+    [[nodiscard]] std::uint64_t taken() const noexcept {
+        return core::AdmissionWord{word_->load()}.number();
+    }
+    [[nodiscard]] std::uint64_t limit() const noexcept {
+        return limit_;
+    }
 
 private:
     sync::CacheAligned<sync::atomic<std::uint64_t>> word_;
@@ -70,4 +79,4 @@ private:
     const std::uint64_t limit_;
 };
 
-} // namespace sluice::detail
+}  // namespace sluice::detail

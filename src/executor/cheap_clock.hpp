@@ -24,4 +24,4 @@ private:
     std::uint64_t origin_;
 };
 
-} // namespace sluice::detail
+}  // namespace sluice::detail

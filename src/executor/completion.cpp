@@ -27,7 +27,8 @@ Error error_of(const JobNode& node, ErrorCode code, std::exception_ptr exception
 
 void Engine::complete(JobNode& node, ThreadSlot& slot, ErrorCode outcome, Error error) noexcept {
     node.outcome = outcome;
-    if (outcome != ErrorCode{}) node.error = std::move(error);
+    if (outcome != ErrorCode{})
+        node.error = std::move(error);
     if (!node.has_handle) {
         destroy_outcome(node);
         free_node(node, slot);
@@ -37,7 +38,8 @@ void Engine::complete(JobNode& node, ThreadSlot& slot, ErrorCode outcome, Error 
     // pairs with the handle's drop, who may have read the node before.
     const std::uint32_t old = node.state.fetch_add(job_word::ended_step, memory_order_acq_rel);
     // From here on the node may be freed and used again by the handle's thread. A wake-up touches its address only.
-    if (job_word::has_waiter(old)) sync::wake_all(node.state);
+    if (job_word::has_waiter(old))
+        sync::wake_all(node.state);
     if (job_word::dropped(old)) {
         destroy_outcome(node);
         free_node(node, slot);
@@ -53,7 +55,8 @@ void Engine::destroy_outcome(JobNode& node) noexcept {
 }
 
 void Engine::free_payload(JobNode& node) noexcept {
-    if (node.payload_bytes == 0) return;
+    if (node.payload_bytes == 0)
+        return;
     resource_->deallocate(node.payload, std::exchange(node.payload_bytes, 0), node.payload_alignment);
 }
 
@@ -73,10 +76,14 @@ void Engine::fail(JobNode& node, ThreadSlot& slot, core::FailReason reason) noex
     };
     const Ending ending = [reason]() -> Ending {
         switch (reason) {
-        case core::FailReason::actor_removed: return {QueueExit::actor_removed, ErrorCode::actor_removed};
-        case core::FailReason::actor_fatal: return {QueueExit::actor_fatal, ErrorCode::actor_fatal};
-        case core::FailReason::shut_down: return {QueueExit::shut_down, ErrorCode::shut_down};
-        case core::FailReason::none: break;
+            case core::FailReason::actor_removed:
+                return {QueueExit::actor_removed, ErrorCode::actor_removed};
+            case core::FailReason::actor_fatal:
+                return {QueueExit::actor_fatal, ErrorCode::actor_fatal};
+            case core::FailReason::shut_down:
+                return {QueueExit::shut_down, ErrorCode::shut_down};
+            case core::FailReason::none:
+                break;
         }
         return {QueueExit::abandoned, ErrorCode::out_of_memory};
     }();
@@ -97,7 +104,7 @@ void Engine::fail(JobNode& node, ThreadSlot& slot, core::FailReason reason) noex
 // The handle lets go. A job that has not ended is left to whoever ends it; of one that has, the result is destroyed
 // before the word says so, for after an executor's end the word decides who frees the memory (NodePool::close).
 void Engine::drop_handle(JobNode& node) noexcept {
-    std::uint32_t word = node.state.load(memory_order_acquire); // pairs with the release in complete()
+    std::uint32_t word = node.state.load(memory_order_acquire);  // pairs with the release in complete()
     while (!job_word::done(word)) {
         // release: what this thread did with the node comes before its end. acquire on failure: as the load above.
         if (node.state.compare_exchange_weak(word, word | job_word::dropped_bit, memory_order_release,
@@ -111,19 +118,23 @@ void Engine::drop_handle(JobNode& node) noexcept {
     // acq_rel: pairs with the marking in Engine::close_pool(); one of the two comes second and frees.
     word = node.state.fetch_add(job_word::dropped_bit, memory_order_acq_rel);
     if (job_word::orphan(word)) {
-        if (engine.pool_.release_late()) engine.release();
+        if (engine.pool_.release_late())
+            engine.release();
         return;
     }
     bool temporary = false;
     const SlotLease lease(engine, temporary);
-    if (lease.get() == nullptr) return; // no memory for a slot: the node is out of use until the pool's end
+    if (lease.get() == nullptr)
+        return;  // no memory for a slot: the node is out of use until the pool's end
     engine.pool_.give(lease.get()->nodes, &node);
-    if (temporary) SlotLease::give_up(*lease.get());
+    if (temporary)
+        SlotLease::give_up(*lease.get());
 }
 
 // True: a handle still owns the node; its release will find the mark.
 bool Engine::orphan(JobNode& node) noexcept {
-    const std::uint32_t word = node.state.fetch_or(job_word::orphan_bit, memory_order_acq_rel); // pairs with drop_handle()
+    const std::uint32_t word =
+        node.state.fetch_or(job_word::orphan_bit, memory_order_acq_rel);  // pairs with drop_handle()
     return job_word::done(word) && !job_word::dropped(word);
 }
 
@@ -133,22 +144,35 @@ bool JobHandle::done() const noexcept {
 }
 
 WaitStatus JobHandle::wait(std::int64_t patience_ns) noexcept {
-    if (node_ == nullptr) return WaitStatus::no_state;
-    if (done()) return WaitStatus::done;
+    if (node_ == nullptr)
+        return WaitStatus::no_state;
+    if (done())
+        return WaitStatus::done;
     return node_->engine->wait(*node_, patience_ns);
 }
 
-bool JobHandle::failed() const noexcept { return node_->outcome != ErrorCode{}; }
-Error JobHandle::error() const noexcept { return node_->error; }
-void* JobHandle::result() const noexcept { return node_->ops->result(node_->payload); }
-void JobHandle::release(JobNode* node) noexcept { node->engine->drop_handle(*node); }
+bool JobHandle::failed() const noexcept {
+    return node_->outcome != ErrorCode{};
+}
+Error JobHandle::error() const noexcept {
+    return node_->error;
+}
+void* JobHandle::result() const noexcept {
+    return node_->ops->result(node_->payload);
+}
+void JobHandle::release(JobNode* node) noexcept {
+    node->engine->drop_handle(*node);
+}
 
 Error JobHandle::wait_error(WaitStatus status) const {
     switch (status) {
-    case WaitStatus::timed_out: return error_of(*node_, ErrorCode::timed_out, nullptr);
-    case WaitStatus::would_deadlock: return error_of(*node_, ErrorCode::would_deadlock, nullptr);
-    default: return Error({.code = ErrorCode::no_state});
+        case WaitStatus::timed_out:
+            return error_of(*node_, ErrorCode::timed_out, nullptr);
+        case WaitStatus::would_deadlock:
+            return error_of(*node_, ErrorCode::would_deadlock, nullptr);
+        default:
+            return Error({.code = ErrorCode::no_state});
     }
 }
 
-} // namespace sluice::detail
+}  // namespace sluice::detail

@@ -24,13 +24,19 @@
 namespace sluice::detail {
 
 inline constexpr std::size_t class_count = 2;
-[[nodiscard]] constexpr std::size_t index_of(JobClass c) noexcept { return static_cast<std::size_t>(c); }
+[[nodiscard]] constexpr std::size_t index_of(JobClass c) noexcept {
+    return static_cast<std::size_t>(c);
+}
 
 /// One worker's progress in both classes. Only its worker writes.
 class Progress {
 public:
-    void begin(JobClass c) noexcept { add(c, 1); }
-    void end(JobClass c) noexcept { add(c, 1); } // executing bit off, with a carry into the count
+    void begin(JobClass c) noexcept {
+        add(c, 1);
+    }
+    void end(JobClass c) noexcept {
+        add(c, 1);
+    }  // executing bit off, with a carry into the count
 
     struct Seen {
         std::uint64_t ended = 0;
@@ -54,7 +60,9 @@ private:
 /// How a job left the queue without running.
 enum class QueueExit : std::uint8_t { actor_removed, actor_fatal, shut_down, abandoned };
 inline constexpr std::size_t queue_exit_count = 4;
-[[nodiscard]] constexpr std::size_t index_of(QueueExit exit) noexcept { return static_cast<std::size_t>(exit); }
+[[nodiscard]] constexpr std::size_t index_of(QueueExit exit) noexcept {
+    return static_cast<std::size_t>(exit);
+}
 
 /// Counts of rare or long events, added to by any thread. All seq_cst: none of them is on a hot path.
 struct SharedCounters {
@@ -68,7 +76,9 @@ struct SharedCounters {
     };
     std::array<PerClass, class_count> classes{};
 
-    PerClass& of(JobClass c) noexcept { return classes[index_of(c)]; }
+    PerClass& of(JobClass c) noexcept {
+        return classes[index_of(c)];
+    }
 };
 
-} // namespace sluice::detail
+}  // namespace sluice::detail

@@ -34,8 +34,8 @@
 #include "sync/run_queue.hpp"
 
 #include <sluice/config.hpp>
-#include <sluice/executor.hpp>
 #include <sluice/detail/submission.hpp>
+#include <sluice/executor.hpp>
 #include <sluice/snapshot.hpp>
 
 #include <cstdint>
@@ -49,9 +49,9 @@ namespace sluice::detail {
 
 /// Where the calling thread stands with regard to engines; null fields outside of their threads.
 struct ThreadContext {
-    Engine* engine = nullptr;   ///< whose worker or home thread this is
-    Worker* worker = nullptr;   ///< null on the home thread
-    JobNode* running = nullptr; ///< the job inside which the thread is
+    Engine* engine = nullptr;    ///< whose worker or home thread this is
+    Worker* worker = nullptr;    ///< null on the home thread
+    JobNode* running = nullptr;  ///< the job inside which the thread is
 };
 [[nodiscard]] ThreadContext& this_thread_context() noexcept;
 
@@ -60,7 +60,7 @@ struct ThreadContext {
 
 class Engine final : private core::HeavyPermits {
 public:
-    static constexpr unsigned home_index = 0xFFFF; ///< as holder of the role
+    static constexpr unsigned home_index = 0xFFFF;  ///< as holder of the role
     static constexpr std::uint8_t drain_mode = 1;
     static constexpr std::uint8_t cancel_mode = 2;
 
@@ -68,7 +68,9 @@ public:
     /// another. Throws Exception.
     [[nodiscard]] static Engine* start(const EffectiveConfig& config);
     /// One more reference, from one that is held. A reference keeps the memory, not the threads.
-    void retain() noexcept { refs_.fetch_add(1, sync::memory_order_relaxed); }
+    void retain() noexcept {
+        refs_.fetch_add(1, sync::memory_order_relaxed);
+    }
     void release() noexcept;
 
     // submit.cpp
@@ -122,7 +124,8 @@ public:
     [[nodiscard]] static bool orphan(JobNode& node) noexcept;
     void left_actor_queue(ActorCell& cell) noexcept {
         // relaxed: a count, and the bound is kept by the CAS of who adds to it.
-        if (config_.max_queued_per_actor != EffectiveConfig::no_limit) cell.queued.fetch_sub(1, sync::memory_order_relaxed);
+        if (config_.max_queued_per_actor != EffectiveConfig::no_limit)
+            cell.queued.fetch_sub(1, sync::memory_order_relaxed);
     }
     static void make_fatal(ActorCell& cell, std::exception_ptr cause) noexcept;
 
@@ -133,8 +136,12 @@ public:
     void finish_on_other_thread() noexcept;
     void serve_last_requests() noexcept;
     void bury() noexcept;
-    [[nodiscard]] bool dead() const noexcept { return dead_.load(); }
-    [[nodiscard]] bool reserve(std::size_t jobs) noexcept { return pool_.reserve(jobs); }
+    [[nodiscard]] bool dead() const noexcept {
+        return dead_.load();
+    }
+    [[nodiscard]] bool reserve(std::size_t jobs) noexcept {
+        return pool_.reserve(jobs);
+    }
 
     // snapshot.cpp
     [[nodiscard]] Snapshot snapshot() noexcept;
@@ -146,8 +153,12 @@ public:
     void begin_batch() noexcept;
     void end_batch() noexcept;
 
-    [[nodiscard]] const EffectiveConfig& config() const noexcept { return config_; }
-    [[nodiscard]] bool closed() const noexcept { return admission_.closed(); }
+    [[nodiscard]] const EffectiveConfig& config() const noexcept {
+        return config_;
+    }
+    [[nodiscard]] bool closed() const noexcept {
+        return admission_.closed();
+    }
 
 private:
     friend class Worker;
@@ -160,8 +171,12 @@ private:
     // What the threads ask (threads.cpp).
     ThreadSlot* enter_thread(Worker* worker) noexcept;
     void leave_thread() noexcept;
-    [[nodiscard]] bool workers_take_turns() const noexcept { return config_.policy == SchedulerPolicy::lent; }
-    [[nodiscard]] bool over() const noexcept { return over_.load(); }
+    [[nodiscard]] bool workers_take_turns() const noexcept {
+        return config_.policy == SchedulerPolicy::lent;
+    }
+    [[nodiscard]] bool over() const noexcept {
+        return over_.load();
+    }
     [[nodiscard]] bool turn_needed() const noexcept;
     [[nodiscard]] bool work_for_worker() const noexcept;
     [[nodiscard]] bool anything_to_watch() const noexcept;
@@ -171,11 +186,14 @@ private:
     void wake_all() noexcept;
     [[nodiscard]] std::string thread_name(const Worker* worker) const;
     void stop_looking() noexcept;
-    void start_looking() noexcept { workers_.start_looking(); }
+    void start_looking() noexcept {
+        workers_.start_looking();
+    }
 
     // The scheduler's turn (turn.cpp).
     struct Aftermath;
-    bool take_turn(unsigned who, ThreadSlot& slot, std::span<const std::uint64_t> stalled_claims = {}) noexcept;
+    bool take_turn(unsigned who, ThreadSlot& slot,
+                   std::span<const std::uint64_t> stalled_claims = {}) noexcept;
     bool turn(Aftermath& aftermath, std::span<const std::uint64_t> stalled_claims) noexcept;
     bool collect_reports() noexcept;
     bool serve_requests() noexcept;
@@ -198,8 +216,12 @@ private:
     [[nodiscard]] std::uint64_t jobs_that_ended() const noexcept;
 
     // core::HeavyPermits
-    [[nodiscard]] bool try_take() noexcept override { return permits_.try_take(); }
-    void give_back() noexcept override { permits_.give_back(); }
+    [[nodiscard]] bool try_take() noexcept override {
+        return permits_.try_take();
+    }
+    void give_back() noexcept override {
+        permits_.give_back();
+    }
 
     // Constant after the start.
     const EffectiveConfig config_;
@@ -221,18 +243,19 @@ private:
     sync::Permits permits_;
     Home home_;
     std::vector<std::unique_ptr<Worker>> all_workers_;
-    sync::atomic<ThreadSlot*> slots_{nullptr};      ///< push-only list
-    sync::atomic<ActorCell*> requests_{nullptr};    ///< pushed by anybody, taken whole by the role holder
-    sync::atomic<core::Job*> strays_{nullptr};      ///< accepted jobs that found no memory in the ingress; as requests_
-    sync::atomic<std::uint8_t> shutdown_mode_{0};   ///< 0 none, 1 drain, 2 cancel; only rises
-    sync::atomic<bool> over_{false};                ///< every accepted job has ended: threads leave
-    sync::atomic<std::uint32_t> threads_{0};        ///< threads that have not left
-    sync::atomic<std::uint32_t> ended_{0};          ///< 1: all threads have left; waited on
-    sync::atomic<bool> dead_{false};                ///< nobody takes turns any more; see drop_ref()
-    sync::atomic<bool> owner_left_{false};          ///< the owner went away on a thread of the engine
-    sync::atomic<bool> spinning_{false};            ///< a worker spins; at most one does
-    sync::atomic<std::uint32_t> waiting_workers_{0}; ///< workers blocked in a wait inside a job
-    sync::atomic<std::uint32_t> aftermaths_{0};     ///< threads that settle after a turn
+    sync::atomic<ThreadSlot*> slots_{nullptr};    ///< push-only list
+    sync::atomic<ActorCell*> requests_{nullptr};  ///< pushed by anybody, taken whole by the role holder
+    sync::atomic<core::Job*> strays_{
+        nullptr};  ///< accepted jobs that found no memory in the ingress; as requests_
+    sync::atomic<std::uint8_t> shutdown_mode_{0};     ///< 0 none, 1 drain, 2 cancel; only rises
+    sync::atomic<bool> over_{false};                  ///< every accepted job has ended: threads leave
+    sync::atomic<std::uint32_t> threads_{0};          ///< threads that have not left
+    sync::atomic<std::uint32_t> ended_{0};            ///< 1: all threads have left; waited on
+    sync::atomic<bool> dead_{false};                  ///< nobody takes turns any more; see drop_ref()
+    sync::atomic<bool> owner_left_{false};            ///< the owner went away on a thread of the engine
+    sync::atomic<bool> spinning_{false};              ///< a worker spins; at most one does
+    sync::atomic<std::uint32_t> waiting_workers_{0};  ///< workers blocked in a wait inside a job
+    sync::atomic<std::uint32_t> aftermaths_{0};       ///< threads that settle after a turn
 
     // The role: 0, or the holder's index + 1. Taken by CAS (acquire), handed back by a seq_cst store.
     sync::CacheAligned<sync::atomic<std::uint32_t>> role_;
@@ -245,9 +268,9 @@ private:
     sync::atomic<std::uint64_t> turns_{0};
     sync::atomic<std::int64_t> last_turn_at_{0};
     sync::atomic<std::uint64_t> undispatched_{0};
-    sync::atomic<std::uint8_t> shutdown_served_{0}; ///< the shutdown_mode_ that turns have acted on
-    sync::atomic<bool> more_to_hand_out_{false};    ///< the last turn stopped at its bound
+    sync::atomic<std::uint8_t> shutdown_served_{0};  ///< the shutdown_mode_ that turns have acted on
+    sync::atomic<bool> more_to_hand_out_{false};     ///< the last turn stopped at its bound
     sync::atomic<std::uint64_t> expected_in_flight_ns_{0};
 };
 
-} // namespace sluice::detail
+}  // namespace sluice::detail

@@ -20,7 +20,8 @@ constexpr std::array<CodeText, 17> code_texts{{
     {"none", "no error"},
     {"actor_not_registered", "no such actor is registered"},
     {"actor_removed", "the actor was removed while the job was queued"},
-    {"actor_fatal", "an exclusive job of the actor threw earlier, so it takes no jobs; remove and register it again"},
+    {"actor_fatal",
+     "an exclusive job of the actor threw earlier, so it takes no jobs; remove and register it again"},
     {"job_threw", "the job threw"},
     {"queue_full", "there is no room for another job"},
     {"shut_down", "the executor is shut down"},
@@ -43,7 +44,9 @@ const CodeText& text_of(ErrorCode code) noexcept {
 
 class Category final : public std::error_category {
 public:
-    [[nodiscard]] const char* name() const noexcept override { return "sluice"; }
+    [[nodiscard]] const char* name() const noexcept override {
+        return "sluice";
+    }
     [[nodiscard]] std::string message(int value) const override {
         return std::string(text_of(static_cast<ErrorCode>(value)).sentence);
     }
@@ -62,23 +65,26 @@ std::string what_of(const std::exception_ptr& exception) {
 
 std::string sentence_of(const Error::Parts& parts) {
     std::string text;
-    if (!parts.actor.empty()) text.append("actor '").append(parts.actor).append("'");
+    if (!parts.actor.empty())
+        text.append("actor '").append(parts.actor).append("'");
     if (!parts.request_id.empty()) {
         text.append(text.empty() ? "request '" : ", request '").append(parts.request_id).append("'");
     }
-    if (!text.empty()) text.append(": ");
+    if (!text.empty())
+        text.append(": ");
     text.append(parts.message.empty() ? text_of(parts.code).sentence : parts.message);
     if (!parts.limit.name.empty()) {
         text.append(" (").append(parts.limit.name).append(" is ").append(std::to_string(parts.limit.value));
         text.append(", count is ").append(std::to_string(parts.limit.count)).append(")");
     }
     if (parts.exception) {
-        text.append(parts.code == ErrorCode::actor_fatal ? "; the first cause: " : ": ").append(what_of(parts.exception));
+        text.append(parts.code == ErrorCode::actor_fatal ? "; the first cause: " : ": ")
+            .append(what_of(parts.exception));
     }
     return text;
 }
 
-} // namespace
+}  // namespace
 
 struct Error::Record {
     sync::atomic<std::uint32_t> refs{1};
@@ -88,10 +94,12 @@ struct Error::Record {
     std::string actor;
     std::string request_id;
     std::string message;
-    bool shared_for_ever = false; ///< the record for when there is no memory for one
+    bool shared_for_ever = false;  ///< the record for when there is no memory for one
 };
 
-std::string_view to_string(ErrorCode code) noexcept { return text_of(code).name; }
+std::string_view to_string(ErrorCode code) noexcept {
+    return text_of(code).name;
+}
 
 const std::error_category& error_category() noexcept {
     static const Category category;
@@ -129,27 +137,40 @@ Error::Record* Error::bare_record(ErrorCode code) noexcept {
 
 Error::Error(const Error& other) noexcept : record_(other.record_) {
     // relaxed: from a reference that is held.
-    if (record_ != nullptr && !record_->shared_for_ever) record_->refs.fetch_add(1, sync::memory_order_relaxed);
+    if (record_ != nullptr && !record_->shared_for_ever)
+        record_->refs.fetch_add(1, sync::memory_order_relaxed);
 }
 
 Error::~Error() {
-    if (record_ == nullptr || record_->shared_for_ever) return;
+    if (record_ == nullptr || record_->shared_for_ever)
+        return;
     // acq_rel: what any holder read comes before the end.
-    if (record_->refs.fetch_sub(1, sync::memory_order_acq_rel) == 1) delete record_;
+    if (record_->refs.fetch_sub(1, sync::memory_order_acq_rel) == 1)
+        delete record_;
 }
 
-ErrorCode Error::value() const noexcept { return record_ == nullptr ? ErrorCode::no_state : record_->code; }
-std::string_view Error::actor() const noexcept { return record_ == nullptr ? std::string_view{} : record_->actor; }
+ErrorCode Error::value() const noexcept {
+    return record_ == nullptr ? ErrorCode::no_state : record_->code;
+}
+std::string_view Error::actor() const noexcept {
+    return record_ == nullptr ? std::string_view{} : record_->actor;
+}
 std::string_view Error::request_id() const noexcept {
     return record_ == nullptr ? std::string_view{} : record_->request_id;
 }
 std::string_view Error::message() const noexcept {
-    if (record_ == nullptr || record_->message.empty()) return text_of(value()).sentence;
+    if (record_ == nullptr || record_->message.empty())
+        return text_of(value()).sentence;
     return record_->message;
 }
-LimitHit Error::limit() const noexcept { return record_ == nullptr ? LimitHit{} : record_->limit; }
-std::exception_ptr Error::exception() const noexcept { return record_ == nullptr ? nullptr : record_->exception; }
+LimitHit Error::limit() const noexcept {
+    return record_ == nullptr ? LimitHit{} : record_->limit;
+}
+std::exception_ptr Error::exception() const noexcept {
+    return record_ == nullptr ? nullptr : record_->exception;
+}
 
-Exception::Exception(Error error) : std::runtime_error(std::string(error.message())), error_(std::move(error)) {}
+Exception::Exception(Error error)
+    : std::runtime_error(std::string(error.message())), error_(std::move(error)) {}
 
-} // namespace sluice
+}  // namespace sluice

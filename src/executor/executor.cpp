@@ -19,13 +19,14 @@ detail::Engine* start(const Config& config) {
 }
 
 Result<void> result_of(detail::WaitStatus status, std::string_view what) {
-    if (status == detail::WaitStatus::done) return {};
+    if (status == detail::WaitStatus::done)
+        return {};
     const ErrorCode code =
         status == detail::WaitStatus::timed_out ? ErrorCode::timed_out : ErrorCode::would_deadlock;
     return Result<void>(std::unexpect, Error({.code = code, .message = std::string(what)}));
 }
 
-} // namespace
+}  // namespace
 
 Executor::Executor(const Config& config) : engine_(start(config)) {}
 
@@ -40,15 +41,28 @@ Result<Executor> Executor::create(const Config& config) {
 }
 
 void Executor::close() noexcept {
-    if (engine_.get() != nullptr) engine_.get()->close_owner();
+    if (engine_.get() != nullptr)
+        engine_.get()->close_owner();
 }
 
-bool Executor::remove_actor(std::string_view id) { return engine_.get()->remove(id); }
-std::vector<ActorEntry> Executor::actors() const { return engine_.get()->actors(); }
-void Executor::shutdown(Shutdown mode) noexcept { engine_.get()->shut_down(mode == Shutdown::cancel); }
-Snapshot Executor::snapshot() const { return engine_.get()->snapshot(); }
-std::vector<RunningMutation> Executor::running_mutations() const { return engine_.get()->running_mutations(); }
-const EffectiveConfig& Executor::config() const noexcept { return engine_.get()->config(); }
+bool Executor::remove_actor(std::string_view id) {
+    return engine_.get()->remove(id);
+}
+std::vector<ActorEntry> Executor::actors() const {
+    return engine_.get()->actors();
+}
+void Executor::shutdown(Shutdown mode) noexcept {
+    engine_.get()->shut_down(mode == Shutdown::cancel);
+}
+Snapshot Executor::snapshot() const {
+    return engine_.get()->snapshot();
+}
+std::vector<RunningMutation> Executor::running_mutations() const {
+    return engine_.get()->running_mutations();
+}
+const EffectiveConfig& Executor::config() const noexcept {
+    return engine_.get()->config();
+}
 
 MutationState Executor::mutation_state(std::string_view actor, std::string_view request_id) const {
     return engine_.get()->mutation_state(actor, request_id);
@@ -56,21 +70,29 @@ MutationState Executor::mutation_state(std::string_view actor, std::string_view 
 
 Result<ActorSnapshot> Executor::actor_snapshot(std::string_view id) const {
     auto cell = detail::find_actor(*engine_.get(), id, nullptr);
-    if (!cell) return Result<ActorSnapshot>(std::unexpect, std::move(cell).error());
+    if (!cell)
+        return Result<ActorSnapshot>(std::unexpect, std::move(cell).error());
     return engine_.get()->actor_snapshot(*cell->get());
 }
 
 Result<void> Executor::wait_ended(std::int64_t patience_ns) const {
-    return result_of(engine_.get()->wait_ended(patience_ns),
-                     "waiting for the end of an executor needs shutdown() first, and a thread that is not its own");
+    return result_of(
+        engine_.get()->wait_ended(patience_ns),
+        "waiting for the end of an executor needs shutdown() first, and a thread that is not its own");
 }
 
 Result<void> Executor::reserve(std::size_t jobs) {
-    if (engine_.get()->reserve(jobs)) return {};
-    return Result<void>(std::unexpect, Error({.code = ErrorCode::out_of_memory, .message = "no memory for more nodes"}));
+    if (engine_.get()->reserve(jobs))
+        return {};
+    return Result<void>(std::unexpect,
+                        Error({.code = ErrorCode::out_of_memory, .message = "no memory for more nodes"}));
 }
 
-Batch::Batch(const Executor& executor) noexcept : engine_(executor.engine_.get()) { engine_->begin_batch(); }
-Batch::~Batch() { engine_->end_batch(); }
+Batch::Batch(const Executor& executor) noexcept : engine_(executor.engine_.get()) {
+    engine_->begin_batch();
+}
+Batch::~Batch() {
+    engine_->end_batch();
+}
 
-} // namespace sluice
+}  // namespace sluice

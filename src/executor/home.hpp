@@ -27,9 +27,9 @@ class Home {
 public:
     /// How often an armed home looks. A rest that stands still is revoked at the second look at the latest, which keeps a
     /// tiny job behind an unexpectedly long one below 500 us.
-    static constexpr std::int64_t tick_ns = 200'000;
+    static constexpr std::int64_t tick_ns = 250'000;
     /// Ticks without anything to watch before the alarm goes off: 10 ms, so that bursts do not pay a wake-up each.
-    static constexpr unsigned quiet_ticks_max = 50;
+    static constexpr unsigned quiet_ticks_max = 40;
 
     explicit Home(Engine& engine) noexcept : engine_(engine) {}
 
@@ -37,17 +37,21 @@ public:
     void main() noexcept;
 
     /// Makes sure that home looks within a tick, under `lent`. **Progress**: wait-free; a wake-up when it slept.
-    void watch() noexcept { (void)alarm_.arm(); }
+    void watch() noexcept {
+        (void)alarm_.arm();
+    }
     /// Makes sure that home looks at what the caller announced, under `dedicated`. **Progress**: lock-free; a wake-up when
     /// it slept.
-    void look_now() noexcept { (void)lookout_.wake_one(); }
+    void look_now() noexcept {
+        (void)lookout_.wake_one();
+    }
     /// Wakes it for good.
     void stop() noexcept {
         alarm_.nudge();
         (void)lookout_.wake_another();
     }
 
-    std::thread thread; ///< written by start, joined or detached by the end, see lifecycle.cpp
+    std::thread thread;  ///< written by start, joined or detached by the end, see lifecycle.cpp
 
 private:
     void main_lent() noexcept;
@@ -60,8 +64,8 @@ private:
     sync::Alarm alarm_;
     sync::BasicLookout<sync::LookoutRules, 1> lookout_{1};
     ThreadSlot* slot_ = nullptr;
-    std::vector<std::uint64_t> seen_claims_; ///< the workers' claim words at the last look
-    std::uint64_t seen_turns_ = 0;           ///< turns taken by the last look
+    std::vector<std::uint64_t> seen_claims_;  ///< the workers' claim words at the last look
+    std::uint64_t seen_turns_ = 0;            ///< turns taken by the last look
 };
 
-} // namespace sluice::detail
+}  // namespace sluice::detail

@@ -11,7 +11,7 @@ using sync::memory_order_relaxed;
 // relaxed throughout: the node's `state` publishes the words, and tells readers whether they were of one life.
 
 void JobNames::set(std::string_view request_id, std::string_view label) noexcept {
-    std::array<char, max_name_bytes + 2> bytes; // what lies beyond the two names is never looked at
+    std::array<char, max_name_bytes + 2> bytes;  // what lies beyond the two names is never looked at
     bytes[0] = static_cast<char>(request_id.size());
     bytes[1] = static_cast<char>(label.size());
     std::ranges::copy(request_id, bytes.begin() + 2);
@@ -41,8 +41,9 @@ std::string_view JobNames::Copy::request_id() const noexcept {
 
 std::string_view JobNames::Copy::label() const noexcept {
     const std::size_t start = request_id().size();
-    const std::size_t length = std::min<std::size_t>(static_cast<unsigned char>(bytes[1]), max_name_bytes - start);
+    const std::size_t length =
+        std::min<std::size_t>(static_cast<unsigned char>(bytes[1]), max_name_bytes - start);
     return {bytes.data() + 2 + start, length};
 }
 
-} // namespace sluice::detail
+}  // namespace sluice::detail

@@ -52,30 +52,32 @@ private:
 
 struct alignas(64) JobNode : core::Job {
     // Line 0, with core::Job: all that admitting and running touch.
-    const JobOps* ops = nullptr; ///< null: a number whose job never came to be
-    void* payload = nullptr;     ///< `inline_payload`, or a block of its own
+    const JobOps* ops = nullptr;  ///< null: a number whose job never came to be
+    void* payload = nullptr;      ///< `inline_payload`, or a block of its own
     sync::atomic<std::uint32_t> state{0};
-    ErrorCode outcome = {};           ///< zero: a value. Written before `done`.
-    bool has_handle : 1 = false;      ///< these four have one owner at a time, as all plain fields
-    bool built : 1 = false;           ///< heavy: the build step has run
-    bool run_is_long : 1 = false;     ///< of the first job of a run, as the next but one
+    ErrorCode outcome = {};        ///< zero: a value. Written before `done`.
+    bool has_handle : 1 = false;   ///< these four have one owner at a time, as all plain fields
+    bool built : 1 = false;        ///< heavy: the build step has run
+    bool run_is_long : 1 = false;  ///< of the first job of a run, as the next but one
     bool has_names : 1 = false;
 
     // Lines 1 to 3.
     Engine* engine = nullptr;
-    std::size_t payload_bytes = 0;       ///< of a block of its own, else 0
-    Error error;                         ///< set when `outcome` is
+    std::size_t payload_bytes = 0;  ///< of a block of its own, else 0
+    Error error;                    ///< set when `outcome` is
     sync::atomic<std::int64_t> enqueued_at{0};
-    sync::atomic<std::uintptr_t> who{0}; ///< ActorCell address | lane | class << 2, for snapshots
-    std::uint32_t run_expected_ns = 0;   ///< what the scheduler expects of the run that this job is the first of
-    std::uint32_t payload_alignment = 0; ///< of a block of its own
+    sync::atomic<std::uintptr_t> who{0};  ///< ActorCell address | lane | class << 2, for snapshots
+    std::uint32_t run_expected_ns =
+        0;  ///< what the scheduler expects of the run that this job is the first of
+    std::uint32_t payload_alignment = 0;  ///< of a block of its own
     alignas(16) std::array<std::byte, inline_payload_bytes> inline_payload;
 
     // Lines 3 and 4: touched only by jobs that have names.
     JobNames names;
 };
 
-static_assert(sizeof(core::Job) <= 40, "line 0 holds the core's part, the closure's table and place, and the state");
+static_assert(sizeof(core::Job) <= 40,
+              "line 0 holds the core's part, the closure's table and place, and the state");
 static_assert(sizeof(JobNode) == 320, "five lines");
 
-} // namespace sluice::detail
+}  // namespace sluice::detail

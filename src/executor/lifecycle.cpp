@@ -33,16 +33,19 @@ std::int64_t spin_budget_of(const EffectiveConfig& config) noexcept {
 
 /// Tries the CPUs on a thread made for it, so that a wrong list is refused and not ignored.
 void check_cpus(const EffectiveConfig& config) {
-    if (config.cpus.empty()) return;
+    if (config.cpus.empty())
+        return;
     std::error_code problem;
     const std::vector<unsigned> cpus(config.cpus.begin(), config.cpus.end());
     std::thread([&] { problem = platform::set_affinity(cpus); }).join();
-    if (!problem) return;
-    throw Exception(Error({.code = ErrorCode::invalid_argument,
-                           .message = "cpus: the system does not give these CPUs to this process: " + problem.message()}));
+    if (!problem)
+        return;
+    throw Exception(Error(
+        {.code = ErrorCode::invalid_argument,
+         .message = "cpus: the system does not give these CPUs to this process: " + problem.message()}));
 }
 
-} // namespace
+}  // namespace
 
 Engine::Engine(const EffectiveConfig& config)
     : config_(config),
@@ -59,11 +62,13 @@ Engine::Engine(const EffectiveConfig& config)
       home_(*this),
       owned_(std::make_unique<Owned>(core::limits_of(config), static_cast<core::HeavyPermits&>(*this))) {
     all_workers_.reserve(config.pool_size);
-    for (unsigned i = 0; i < config.pool_size; ++i) all_workers_.push_back(std::make_unique<Worker>(*this, i));
+    for (unsigned i = 0; i < config.pool_size; ++i)
+        all_workers_.push_back(std::make_unique<Worker>(*this, i));
 }
 
 Engine::~Engine() {
-    for (ThreadSlot* slot = slots_.load(); slot != nullptr;) delete std::exchange(slot, slot->next);
+    for (ThreadSlot* slot = slots_.load(); slot != nullptr;)
+        delete std::exchange(slot, slot->next);
 }
 
 Engine* Engine::start(const EffectiveConfig& config) {
@@ -71,10 +76,10 @@ Engine* Engine::start(const EffectiveConfig& config) {
     auto* engine = new Engine(config);
     const auto give_up = [engine](Error error) {
         engine->shut_down(true);
-        engine->over_.store(true); // nothing was accepted yet
+        engine->over_.store(true);  // nothing was accepted yet
         engine->wake_all();
         engine->finish_on_other_thread();
-        engine->release(); // the caller's, who gets none
+        engine->release();  // the caller's, who gets none
         throw Exception(std::move(error));
     };
     if (config.reserve_nodes != 0 && !engine->pool_.reserve(config.reserve_nodes)) {
@@ -91,31 +96,35 @@ Engine* Engine::start(const EffectiveConfig& config) {
         engine->threads_.fetch_add(1);
         engine->home_.thread = std::thread([engine] { engine->home_.main(); });
     } catch (const std::system_error& error) {
-        engine->threads_.fetch_sub(1); // the one that did not start
-        give_up(Error({.code = ErrorCode::invalid_argument,
-                       .message = std::string("the system could not start a thread of the executor: ") + error.what(),
-                       .limit = {"pool_size", config.pool_size, engine->threads_.load()}}));
+        engine->threads_.fetch_sub(1);  // the one that did not start
+        give_up(Error(
+            {.code = ErrorCode::invalid_argument,
+             .message = std::string("the system could not start a thread of the executor: ") + error.what(),
+             .limit = {"pool_size", config.pool_size, engine->threads_.load()}}));
     }
     return engine;
 }
 
 void Engine::release() noexcept {
     // acq_rel: what any holder did comes before the end.
-    if (refs_.fetch_sub(1, sync::memory_order_acq_rel) == 1) delete this;
+    if (refs_.fetch_sub(1, sync::memory_order_acq_rel) == 1)
+        delete this;
 }
 
 void Engine::shut_down(bool cancel) noexcept {
     admission_.close();
     const std::uint8_t mode = cancel ? cancel_mode : drain_mode;
     std::uint8_t old = shutdown_mode_.load();
-    while (old < mode && !shutdown_mode_.compare_exchange_weak(old, mode)) { // seq_cst: before this thread looks
+    while (old < mode &&
+           !shutdown_mode_.compare_exchange_weak(old, mode)) {  // seq_cst: before this thread looks
     }
     make_somebody_look();
-    home_.watch(); // also when all are inside jobs: what is queued is to end now
+    home_.watch();  // also when all are inside jobs: what is queued is to end now
 }
 
 WaitStatus Engine::wait_ended(std::int64_t patience_ns) noexcept {
-    if (this_thread_context().engine == this || shutdown_mode_.load() == 0) return WaitStatus::would_deadlock;
+    if (this_thread_context().engine == this || shutdown_mode_.load() == 0)
+        return WaitStatus::would_deadlock;
     const std::int64_t deadline = patience_ns < 0 ? 0 : sync::now_ns() + patience_ns;
     while (ended_.load() == 0) {
         if (patience_ns < 0) {
@@ -123,7 +132,8 @@ WaitStatus Engine::wait_ended(std::int64_t patience_ns) noexcept {
             continue;
         }
         const std::int64_t left = deadline - sync::now_ns();
-        if (left <= 0) return WaitStatus::timed_out;
+        if (left <= 0)
+            return WaitStatus::timed_out;
         (void)sync::wait_for(ended_, 0, left);
     }
     return WaitStatus::done;
@@ -136,28 +146,35 @@ void Engine::close_owner() noexcept {
         finish_on_other_thread();
         return;
     }
-    owner_left_.store(true); // seq_cst: before this thread leaves, so the last one to leave sees it
-    for (auto& worker : all_workers_) worker->thread.detach();
+    owner_left_.store(true);  // seq_cst: before this thread leaves, so the last one to leave sees it
+    for (auto& worker : all_workers_)
+        worker->thread.detach();
     home_.thread.detach();
 }
 
 // The last thing that a thread of the engine does.
 void Engine::leave_thread() noexcept {
     ThreadContext& here = this_thread_context();
-    if (config_.on_thread_stop) config_.on_thread_stop(thread_name(here.worker));
+    if (config_.on_thread_stop)
+        config_.on_thread_stop(thread_name(here.worker));
     here = {};
-    if (threads_.fetch_sub(1) != 1) return; // seq_cst: all that the others did comes before
+    if (threads_.fetch_sub(1) != 1)
+        return;  // seq_cst: all that the others did comes before
     const bool owner_left = owner_left_.load();
     ended_.store(1);
-    sync::wake_all(ended_); // touches no more than the address: a waiting owner may be through with us already
-    if (owner_left) bury();
+    sync::wake_all(
+        ended_);  // touches no more than the address: a waiting owner may be through with us already
+    if (owner_left)
+        bury();
 }
 
 void Engine::finish_on_other_thread() noexcept {
     for (auto& worker : all_workers_) {
-        if (worker->thread.joinable()) worker->thread.join();
+        if (worker->thread.joinable())
+            worker->thread.join();
     }
-    if (home_.thread.joinable()) home_.thread.join();
+    if (home_.thread.joinable())
+        home_.thread.join();
     bury();
 }
 
@@ -173,7 +190,7 @@ void Engine::serve_last_requests() noexcept {
         while (core::Actor* actor = owned_->core.take_released()) {
             auto& released = static_cast<ActorCell&>(*actor);
             drop_context(released);
-            drop_ref(released); // may ask for its own recycling: taken by bury()
+            drop_ref(released);  // may ask for its own recycling: taken by bury()
         }
     }
 }
@@ -181,18 +198,21 @@ void Engine::serve_last_requests() noexcept {
 // All threads have left: contexts, nodes, and the owner's reference.
 void Engine::bury() noexcept {
     serve_last_requests();
-    while (owned_->retired != nullptr) recycle(*std::exchange(owned_->retired, owned_->retired->link));
-    dead_.store(true); // seq_cst: a request pushed before is taken below, one pushed later is taken by who pushed it
+    while (owned_->retired != nullptr)
+        recycle(*std::exchange(owned_->retired, owned_->retired->link));
+    dead_.store(
+        true);  // seq_cst: a request pushed before is taken below, one pushed later is taken by who pushed it
     registry_.for_each(owned_->reading, [this](ActorCell* cell) {
-        drop_context(*cell); // the scheduler's
-        drop_ref(*cell);     // the scheduler's
-        drop_ref(*cell);     // the registry's
-        drop_ref(*cell);     // this visit's
+        drop_context(*cell);  // the scheduler's
+        drop_ref(*cell);      // the scheduler's
+        drop_ref(*cell);      // the registry's
+        drop_ref(*cell);      // this visit's
     });
     bury_requests();
-    retain(); // for nodes whose handles are still about
-    if (pool_.close([](JobNode& node) { return orphan(node); })) release();
+    retain();  // for nodes whose handles are still about
+    if (pool_.close([](JobNode& node) { return orphan(node); }))
+        release();
     release();
 }
 
-} // namespace sluice::detail
+}  // namespace sluice::detail

@@ -25,10 +25,10 @@ struct Engine::Owned {
 
     core::Scheduler core;
     std::array<core::Job*, turn_jobs_max> arrivals{};
-    std::array<sync::RunEntry, sync::RunQueue::longest_run> entries{}; ///< what was just taken back
-    core::JobChain abandoned;          ///< numbers that arrived without a job, until the turn's end
-    ActorCell* retired = nullptr;      ///< linked by ActorCell::link
-    sync::atomic<bool> reading{false}; ///< the registry's mark for the role holder
+    std::array<sync::RunEntry, sync::RunQueue::longest_run> entries{};  ///< what was just taken back
+    core::JobChain abandoned;           ///< numbers that arrived without a job, until the turn's end
+    ActorCell* retired = nullptr;       ///< linked by ActorCell::link
+    sync::atomic<bool> reading{false};  ///< the registry's mark for the role holder
 };
 
 /// Cuts entries into runs and calls `tell(RunReport)` with each. `continues_run`: the first part belongs to a run that
@@ -38,7 +38,8 @@ void for_each_run(std::span<const sync::RunEntry> entries, bool continues_run, T
     core::JobChain part;
     for (const auto& entry : entries) {
         part.append(*entry.job);
-        if (!entry.ends_run) continue;
+        if (!entry.ends_run)
+            continue;
         const auto& first = static_cast<const JobNode&>(*part.first);
         RunReport report;
         report.kind = continues_run ? RunReport::Kind::given_back : RunReport::Kind::returned;
@@ -67,4 +68,4 @@ void for_each_run(std::span<const sync::RunEntry> entries, bool continues_run, T
     return run;
 }
 
-} // namespace sluice::detail
+}  // namespace sluice::detail

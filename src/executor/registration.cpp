@@ -24,14 +24,16 @@ constexpr std::uint32_t weight_max = 1000;
     throw Exception(Error({.code = code, .actor = id, .message = std::string(message), .limit = limit}));
 }
 
-} // namespace
+}  // namespace
 
 ActorCell* Engine::find(std::string_view id) noexcept {
     bool temporary = false;
     const SlotLease lease(*this, temporary);
-    if (lease.get() == nullptr) return nullptr;
+    if (lease.get() == nullptr)
+        return nullptr;
     ActorCell* cell = registry_.find(id, lease.get()->reading);
-    if (temporary) SlotLease::give_up(*lease.get());
+    if (temporary)
+        SlotLease::give_up(*lease.get());
     return cell;
 }
 
@@ -49,8 +51,8 @@ ActorCell* Engine::make_cell(std::string_view id, const ContextType& type, std::
     cell->type = &type;
     cell->engine = this;
     cell->cause = nullptr;
-    cell->context_refs.store(1, memory_order_relaxed); // the scheduler's; published with the cell
-    cell->queued.store(0, memory_order_relaxed);       // likewise, and the next two
+    cell->context_refs.store(1, memory_order_relaxed);  // the scheduler's; published with the cell
+    cell->queued.store(0, memory_order_relaxed);        // likewise, and the next two
     cell->seen_accepted.store(0, memory_order_relaxed);
     cell->seen_ended.store(0, memory_order_relaxed);
     retain();
@@ -63,7 +65,8 @@ ActorCell* Engine::insert(ActorCell* cell) {
     registry_.reclaim([this] {
         // seq_cst: see registry.hpp.
         for (ThreadSlot* slot = slots_.load(); slot != nullptr; slot = slot->next) {
-            if (slot->reading.load()) return false;
+            if (slot->reading.load())
+                return false;
         }
         return !owned_reading();
     });
@@ -71,7 +74,8 @@ ActorCell* Engine::insert(ActorCell* cell) {
 }
 
 void Engine::discard(ActorCell* cell) noexcept {
-    if (cell->context != nullptr) resource_->deallocate(cell->context, cell->type->size, cell->type->alignment);
+    if (cell->context != nullptr)
+        resource_->deallocate(cell->context, cell->type->size, cell->type->alignment);
     cell->context = nullptr;
     registry_.recycle(cell);
     release();
@@ -79,18 +83,20 @@ void Engine::discard(ActorCell* cell) noexcept {
 
 bool Engine::remove(std::string_view id) noexcept {
     ActorCell* cell = registry_.remove(id);
-    if (cell == nullptr) return false;
-    request(*cell); // the scheduler has a reference until it has served this
-    drop_ref(*cell); // the registry's
+    if (cell == nullptr)
+        return false;
+    request(*cell);   // the scheduler has a reference until it has served this
+    drop_ref(*cell);  // the registry's
     return true;
 }
 
 // Pushes a cell for the role holder: to be removed, or (the second time) to be used again.
 void Engine::request(ActorCell& cell) noexcept {
-    cell.link = requests_.load(memory_order_relaxed); // only linked to
-    while (!requests_.compare_exchange_weak(cell.link, &cell)) { // seq_cst: before this thread looks for lookers
+    cell.link = requests_.load(memory_order_relaxed);  // only linked to
+    while (!requests_.compare_exchange_weak(cell.link,
+                                            &cell)) {  // seq_cst: before this thread looks for lookers
     }
-    if (dead_.load()) { // seq_cst: nobody takes turns any more, or sees this request while it still does
+    if (dead_.load()) {  // seq_cst: nobody takes turns any more, or sees this request while it still does
         bury_requests();
     } else {
         make_somebody_look();
@@ -99,15 +105,18 @@ void Engine::request(ActorCell& cell) noexcept {
 
 void Engine::drop_ref(ActorCell& cell) noexcept {
     // acq_rel: what any holder did comes before what the last one does.
-    if (cell.refs.fetch_sub(1, memory_order_acq_rel) != 1) return;
+    if (cell.refs.fetch_sub(1, memory_order_acq_rel) != 1)
+        return;
     cell.retired_at = admission_.taken() + 1;
     request(cell);
 }
 
-bool Engine::owned_reading() const noexcept { return owned_->reading.load(); }
+bool Engine::owned_reading() const noexcept {
+    return owned_->reading.load();
+}
 
 void Engine::make_fatal(ActorCell& cell, std::exception_ptr cause) noexcept {
-    cell.cause = std::move(cause); // sole writer: an exclusive step
+    cell.cause = std::move(cause);  // sole writer: an exclusive step
     ActorPhase alive = ActorPhase::alive;
     // release: pairs with the acquire in Engine::draft(). A removed actor stays removed.
     cell.phase.compare_exchange_strong(alive, ActorPhase::fatal, memory_order_release, memory_order_relaxed);
@@ -121,12 +130,14 @@ void Engine::recycle(ActorCell& cell) noexcept {
 // After the last turn: cells whose last reference goes now are not needed again.
 void Engine::bury_requests() noexcept {
     ActorCell* cell = requests_.exchange(nullptr);
-    while (cell != nullptr) recycle(*std::exchange(cell, cell->link));
+    while (cell != nullptr)
+        recycle(*std::exchange(cell, cell->link));
 }
 
 void Engine::drop_context(ActorCell& cell) noexcept {
     // acq_rel: what any holder did with the context comes before its end.
-    if (cell.context_refs.fetch_sub(1, memory_order_acq_rel) != 1) return;
+    if (cell.context_refs.fetch_sub(1, memory_order_acq_rel) != 1)
+        return;
     void* context = std::exchange(cell.context, nullptr);
     cell.type->destroy(context);
     resource_->deallocate(context, cell.type->size, cell.type->alignment);
@@ -134,22 +145,23 @@ void Engine::drop_context(ActorCell& cell) noexcept {
 }
 
 std::vector<ActorEntry> Engine::actors() {
-    std::vector<ActorCell*> cells; // references are taken inside the table, entries made outside of it
+    std::vector<ActorCell*> cells;  // references are taken inside the table, entries made outside of it
     cells.reserve(registry_.size() + 16);
     bool temporary = false;
     const SlotLease lease(*this, temporary);
-    if (lease.get() == nullptr) throw std::bad_alloc();
+    if (lease.get() == nullptr)
+        throw std::bad_alloc();
     registry_.for_each(lease.get()->reading, [&](ActorCell* cell) { cells.push_back(cell); });
-    if (temporary) SlotLease::give_up(*lease.get());
+    if (temporary)
+        SlotLease::give_up(*lease.get());
     std::vector<ActorEntry> entries;
     entries.reserve(cells.size());
     for (ActorCell* cell : cells) {
         ActorRef ref(cell);
         // A removed actor's context may be on its way out: take a reference only while there is one.
-        std::uint32_t refs = cell->context_refs.load(memory_order_relaxed); // the CAS decides
+        std::uint32_t refs = cell->context_refs.load(memory_order_relaxed);  // the CAS decides
         while (refs != 0 && !cell->context_refs.compare_exchange_weak(refs, refs + 1, memory_order_acquire,
-                                                                      memory_order_relaxed)) {
-        }
+                                                                      memory_order_relaxed)) {}
         if (refs != 0 && ref.registered()) {
             entries.emplace_back(ContextRef(std::move(ref)));
         } else if (refs != 0) {
@@ -161,43 +173,55 @@ std::vector<ActorEntry> Engine::actors() {
 
 // Handles.
 
-std::string_view ActorRef::id() const noexcept { return cell_ == nullptr ? std::string_view{} : cell_->id; }
+std::string_view ActorRef::id() const noexcept {
+    return cell_ == nullptr ? std::string_view{} : cell_->id;
+}
 bool ActorRef::registered() const noexcept {
-    return cell_ != nullptr && cell_->phase.load(memory_order_acquire) != ActorPhase::removed; // pairs with remove()
+    return cell_ != nullptr &&
+           cell_->phase.load(memory_order_acquire) != ActorPhase::removed;  // pairs with remove()
 }
 bool ActorRef::fatal() const noexcept {
-    return cell_ != nullptr && cell_->phase.load(memory_order_acquire) == ActorPhase::fatal; // pairs with make_fatal()
+    return cell_ != nullptr &&
+           cell_->phase.load(memory_order_acquire) == ActorPhase::fatal;  // pairs with make_fatal()
 }
 void ActorRef::retain() noexcept {
-    if (cell_ != nullptr) cell_->refs.fetch_add(1, memory_order_relaxed); // from a reference that is held
+    if (cell_ != nullptr)
+        cell_->refs.fetch_add(1, memory_order_relaxed);  // from a reference that is held
 }
-void ActorRef::release() noexcept { cell_->engine->drop_ref(*cell_); }
+void ActorRef::release() noexcept {
+    cell_->engine->drop_ref(*cell_);
+}
 
 ContextRef::ContextRef(const ContextRef& other) noexcept : cell_(other.cell_) {
-    if (cell_) cell_.get()->context_refs.fetch_add(1, memory_order_relaxed); // from a reference that is held
+    if (cell_)
+        cell_.get()->context_refs.fetch_add(1, memory_order_relaxed);  // from a reference that is held
 }
 ContextRef::~ContextRef() {
-    if (cell_) cell_.get()->engine->drop_context(*cell_.get());
+    if (cell_)
+        cell_.get()->engine->drop_context(*cell_.get());
 }
 const void* ContextRef::context(TypeId type) const noexcept {
     return cell_ && cell_.get()->type->type == type ? cell_.get()->context : nullptr;
 }
 
 EngineRef::EngineRef(const EngineRef& other) noexcept : engine_(other.engine_) {
-    if (engine_ != nullptr) engine_->retain();
+    if (engine_ != nullptr)
+        engine_->retain();
 }
 EngineRef::~EngineRef() {
-    if (engine_ != nullptr) engine_->release();
+    if (engine_ != nullptr)
+        engine_->release();
 }
 
 namespace {
 
 void check_type(const ActorCell& cell, TypeId type) {
-    if (cell.type->type == type) return;
+    if (cell.type->type == type)
+        return;
     refuse(ErrorCode::context_type_mismatch, cell.id, {});
 }
 
-} // namespace
+}  // namespace
 
 Registration::Registration(Engine& engine, std::string_view id, const ContextType& type, std::uint32_t weight)
     : engine_(engine), type_(type) {
@@ -205,7 +229,8 @@ Registration::Registration(Engine& engine, std::string_view id, const ContextTyp
         refuse(ErrorCode::invalid_argument, id, "the weight of an actor must be 1..1000",
                {"weight", weight_max, weight});
     }
-    if (engine.closed()) refuse(ErrorCode::shut_down, id, {});
+    if (engine.closed())
+        refuse(ErrorCode::shut_down, id, {});
     existing_ = ActorRef(engine.find(id));
     if (existing_) {
         check_type(*existing_.get(), type.type);
@@ -218,15 +243,19 @@ Registration::Registration(Engine& engine, std::string_view id, const ContextTyp
     }
 }
 
-void* Registration::storage() const noexcept { return fresh_->context; }
+void* Registration::storage() const noexcept {
+    return fresh_->context;
+}
 
 Registration::~Registration() {
-    if (fresh_ != nullptr) engine_.discard(fresh_); // the context's constructor threw, or commit() did
+    if (fresh_ != nullptr)
+        engine_.discard(fresh_);  // the context's constructor threw, or commit() did
 }
 
 ActorRef Registration::commit(bool& inserted) {
     inserted = false;
-    if (fresh_ == nullptr) return std::move(existing_);
+    if (fresh_ == nullptr)
+        return std::move(existing_);
     ActorCell* existing = nullptr;
     try {
         existing = engine_.insert(fresh_);
@@ -238,7 +267,7 @@ ActorRef Registration::commit(bool& inserted) {
         inserted = true;
         return ActorRef(std::exchange(fresh_, nullptr));
     }
-    ActorRef ref(existing); // another thread was faster
+    ActorRef ref(existing);  // another thread was faster
     type_.destroy(fresh_->context);
     check_type(*existing, type_.type);
     return ref;
@@ -246,9 +275,11 @@ ActorRef Registration::commit(bool& inserted) {
 
 Result<ActorRef> find_actor(Engine& engine, std::string_view id, TypeId type) {
     ActorRef ref(engine.find(id));
-    if (!ref) return Result<ActorRef>(std::unexpect, Error({.code = ErrorCode::actor_not_registered, .actor = id}));
+    if (!ref)
+        return Result<ActorRef>(std::unexpect, Error({.code = ErrorCode::actor_not_registered, .actor = id}));
     if (type != nullptr && ref.get()->type->type != type) {
-        return Result<ActorRef>(std::unexpect, Error({.code = ErrorCode::context_type_mismatch, .actor = id}));
+        return Result<ActorRef>(std::unexpect,
+                                Error({.code = ErrorCode::context_type_mismatch, .actor = id}));
     }
     return ref;
 }
@@ -257,7 +288,10 @@ Error lane_mismatch(std::string_view id, Lane lane, const JobOptions& options) {
     std::string message = "a job that changes its context cannot run in the lane ";
     message += to_string(lane);
     message += ", which only reads; use mutating";
-    return Error({.code = ErrorCode::lane_mismatch, .actor = id, .request_id = options.request_id, .message = message});
+    return Error({.code = ErrorCode::lane_mismatch,
+                  .actor = id,
+                  .request_id = options.request_id,
+                  .message = message});
 }
 
-} // namespace sluice::detail
+}  // namespace sluice::detail

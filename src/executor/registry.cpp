@@ -16,11 +16,15 @@ namespace {
 constexpr std::size_t first_capacity = 64;
 constexpr std::size_t chunk_cells = 32;
 
-std::size_t hash_of(std::string_view id) noexcept { return std::hash<std::string_view>{}(id); }
+std::size_t hash_of(std::string_view id) noexcept {
+    return std::hash<std::string_view>{}(id);
+}
 
-constexpr std::uintptr_t tag_of(std::size_t hash) noexcept { return (hash >> 48U) & 15U; }
+constexpr std::uintptr_t tag_of(std::size_t hash) noexcept {
+    return (hash >> 48U) & 15U;
+}
 
-} // namespace
+}  // namespace
 
 struct Registry::Chunk {
     Chunk* next = nullptr;
@@ -28,7 +32,7 @@ struct Registry::Chunk {
 };
 
 Registry::~Registry() {
-    free_tables(table_.load(memory_order_relaxed)); // all is quiet
+    free_tables(table_.load(memory_order_relaxed));  // all is quiet
     while (chunks_ != nullptr) {
         Chunk* next = chunks_->next;
         chunks_->~Chunk();
@@ -40,16 +44,18 @@ Registry::~Registry() {
 void Registry::free_tables(Table* newest) noexcept {
     while (newest != nullptr) {
         Table* older = newest->older;
-        resource_->deallocate(newest, sizeof(Table) + newest->capacity * sizeof(std::uintptr_t), alignof(Table));
+        resource_->deallocate(newest, sizeof(Table) + newest->capacity * sizeof(std::uintptr_t),
+                              alignof(Table));
         newest = older;
     }
 }
 
 bool Registry::try_retain(ActorCell& cell) noexcept {
-    std::uint32_t refs = cell.refs.load(memory_order_relaxed); // the CAS decides
+    std::uint32_t refs = cell.refs.load(memory_order_relaxed);  // the CAS decides
     while (refs != 0) {
         // acquire: pairs with the release in insert(), so that the cell's fields are seen as published.
-        if (cell.refs.compare_exchange_weak(refs, refs + 1, memory_order_acquire, memory_order_relaxed)) return true;
+        if (cell.refs.compare_exchange_weak(refs, refs + 1, memory_order_acquire, memory_order_relaxed))
+            return true;
     }
     return false;
 }
@@ -57,23 +63,28 @@ bool Registry::try_retain(ActorCell& cell) noexcept {
 ActorCell* Registry::find(std::string_view id, sync::atomic<bool>& reading) const noexcept {
     const std::size_t hash = hash_of(id);
     ActorCell* found = nullptr;
-    reading.store(true, memory_order_seq_cst);        // see the header
-    Table* table = table_.load(memory_order_seq_cst); // see the header; and the table is complete
+    reading.store(true, memory_order_seq_cst);         // see the header
+    Table* table = table_.load(memory_order_seq_cst);  // see the header; and the table is complete
     for (std::size_t i = hash; table != nullptr; ++i) {
         // acquire: pairs with the release in put().
         const std::uintptr_t slot = table->slots()[i & (table->capacity - 1)].load(memory_order_acquire);
-        if (slot == 0) break;
-        if (slot == tombstone || (slot & tag_mask) != tag_of(hash)) continue;
+        if (slot == 0)
+            break;
+        if (slot == tombstone || (slot & tag_mask) != tag_of(hash))
+            continue;
         auto* cell = reinterpret_cast<ActorCell*>(slot & ~tag_mask);
-        if (!try_retain(*cell)) continue;
+        if (!try_retain(*cell))
+            continue;
         // acquire: pairs with the release in remove(). A cell that was recycled for another id fails by its id.
-        if (cell->hash == hash && cell->id == id && cell->phase.load(memory_order_acquire) != ActorPhase::removed) {
+        if (cell->hash == hash && cell->id == id &&
+            cell->phase.load(memory_order_acquire) != ActorPhase::removed) {
             found = cell;
             break;
         }
         const ActorRef give_back(cell);
     }
-    reading.store(false, memory_order_release); // pairs with the writer's look: no access to the table after this
+    reading.store(false,
+                  memory_order_release);  // pairs with the writer's look: no access to the table after this
     return found;
 }
 
@@ -82,7 +93,8 @@ ActorCell* Registry::make_cell() {
     // acquire: pairs with the release in recycle(). Only this function pops, under the mutex: no ABA.
     ActorCell* cell = free_.load(memory_order_acquire);
     while (cell != nullptr) {
-        if (free_.compare_exchange_weak(cell, cell->link, memory_order_acquire, memory_order_acquire)) return cell;
+        if (free_.compare_exchange_weak(cell, cell->link, memory_order_acquire, memory_order_acquire))
+            return cell;
     }
     if (chunks_ == nullptr || fresh_in_chunk_ == 0) {
         auto* chunk = ::new (resource_->allocate(sizeof(Chunk), alignof(Chunk))) Chunk;
@@ -94,56 +106,66 @@ ActorCell* Registry::make_cell() {
 }
 
 void Registry::recycle(ActorCell* cell) noexcept {
-    cell->link = free_.load(memory_order_relaxed); // only linked to
+    cell->link = free_.load(memory_order_relaxed);  // only linked to
     // release: pairs with the acquire in make_cell().
-    while (!free_.compare_exchange_weak(cell->link, cell, memory_order_release, memory_order_relaxed)) {
-    }
+    while (!free_.compare_exchange_weak(cell->link, cell, memory_order_release, memory_order_relaxed)) {}
 }
 
 Registry::Table* Registry::make_table(std::size_t capacity) {
     void* memory = resource_->allocate(sizeof(Table) + capacity * sizeof(std::uintptr_t), alignof(Table));
     auto* table = ::new (memory) Table;
     table->capacity = capacity;
-    for (std::size_t i = 0; i < capacity; ++i) ::new (static_cast<void*>(table->slots() + i)) sync::atomic<std::uintptr_t>(0);
+    for (std::size_t i = 0; i < capacity; ++i)
+        ::new (static_cast<void*>(table->slots() + i)) sync::atomic<std::uintptr_t>(0);
     return table;
 }
 
 void Registry::grow_if_needed() {
-    Table* old = table_.load(memory_order_relaxed); // changed under the mutex only
-    if (old != nullptr && (used_ + 1) * 2 <= old->capacity) return;
+    Table* old = table_.load(memory_order_relaxed);  // changed under the mutex only
+    if (old != nullptr && (used_ + 1) * 2 <= old->capacity)
+        return;
     // Room for twice the live ones; tombstones are left behind.
     std::size_t capacity = first_capacity;
-    while (capacity < (size_.load(memory_order_relaxed) + 1) * 4) capacity *= 2;
+    while (capacity < (size_.load(memory_order_relaxed) + 1) * 4)
+        capacity *= 2;
     Table* fresh = make_table(capacity);
     fresh->older = old;
     used_ = 0;
     for (std::size_t i = 0; old != nullptr && i < old->capacity; ++i) {
-        const std::uintptr_t slot = old->slots()[i].load(memory_order_relaxed); // written under the mutex only
-        if (slot != 0 && slot != tombstone) put(*fresh, reinterpret_cast<ActorCell*>(slot & ~tag_mask));
+        const std::uintptr_t slot =
+            old->slots()[i].load(memory_order_relaxed);  // written under the mutex only
+        if (slot != 0 && slot != tombstone)
+            put(*fresh, reinterpret_cast<ActorCell*>(slot & ~tag_mask));
     }
-    table_.store(fresh, memory_order_seq_cst); // before the writer's look at the marks; see the header
+    table_.store(fresh, memory_order_seq_cst);  // before the writer's look at the marks; see the header
 }
 
 void Registry::put(Table& table, ActorCell* cell) noexcept {
     for (std::size_t i = cell->hash;; ++i) {
         auto& slot = table.slots()[i & (table.capacity - 1)];
-        const std::uintptr_t value = slot.load(memory_order_relaxed); // written under the mutex only
-        if (value != 0 && value != tombstone) continue;
-        if (value == 0) ++used_;
+        const std::uintptr_t value = slot.load(memory_order_relaxed);  // written under the mutex only
+        if (value != 0 && value != tombstone)
+            continue;
+        if (value == 0)
+            ++used_;
         // release: pairs with the acquire in find() and for_each(); the cell is complete.
         slot.store(reinterpret_cast<std::uintptr_t>(cell) | tag_of(cell->hash), memory_order_release);
         return;
     }
 }
 
-sync::atomic<std::uintptr_t>* Registry::slot_of(Table& table, std::string_view id, std::size_t hash) const noexcept {
+sync::atomic<std::uintptr_t>* Registry::slot_of(Table& table, std::string_view id,
+                                                std::size_t hash) const noexcept {
     for (std::size_t i = hash;; ++i) {
         auto& slot = table.slots()[i & (table.capacity - 1)];
-        const std::uintptr_t value = slot.load(memory_order_relaxed); // written under the mutex only
-        if (value == 0) return nullptr;
-        if (value == tombstone) continue;
+        const std::uintptr_t value = slot.load(memory_order_relaxed);  // written under the mutex only
+        if (value == 0)
+            return nullptr;
+        if (value == tombstone)
+            continue;
         const auto* cell = reinterpret_cast<const ActorCell*>(value & ~tag_mask);
-        if (cell->hash == hash && cell->id == id) return &slot;
+        if (cell->hash == hash && cell->id == id)
+            return &slot;
     }
 }
 
@@ -151,30 +173,31 @@ ActorCell* Registry::insert(ActorCell* cell, std::uint32_t refs) {
     const std::scoped_lock lock(mutex_);
     cell->hash = hash_of(cell->id);
     grow_if_needed();
-    Table& table = *table_.load(memory_order_relaxed); // changed under the mutex only
+    Table& table = *table_.load(memory_order_relaxed);  // changed under the mutex only
     if (auto* taken = slot_of(table, cell->id, cell->hash); taken != nullptr) {
         auto* existing = reinterpret_cast<ActorCell*>(taken->load(memory_order_relaxed) & ~tag_mask);
-        (void)try_retain(*existing); // cannot fail: the registry has a reference while the slot stands
+        (void)try_retain(*existing);  // cannot fail: the registry has a reference while the slot stands
         return existing;
     }
-    cell->phase.store(ActorPhase::alive, memory_order_relaxed); // published by the next store
-    cell->refs.store(refs, memory_order_release);               // pairs with the acquire in try_retain()
+    cell->phase.store(ActorPhase::alive, memory_order_relaxed);  // published by the next store
+    cell->refs.store(refs, memory_order_release);                // pairs with the acquire in try_retain()
     put(table, cell);
-    size_.fetch_add(1, memory_order_relaxed); // a count
+    size_.fetch_add(1, memory_order_relaxed);  // a count
     return nullptr;
 }
 
 ActorCell* Registry::remove(std::string_view id) noexcept {
     const std::scoped_lock lock(mutex_);
-    Table* table = table_.load(memory_order_relaxed); // changed under the mutex only
+    Table* table = table_.load(memory_order_relaxed);  // changed under the mutex only
     auto* slot = table == nullptr ? nullptr : slot_of(*table, id, hash_of(id));
-    if (slot == nullptr) return nullptr;
+    if (slot == nullptr)
+        return nullptr;
     auto* cell = reinterpret_cast<ActorCell*>(slot->load(memory_order_relaxed) & ~tag_mask);
     // release: pairs with the acquires in find() and in submissions. From here on they are refused.
     cell->phase.store(ActorPhase::removed, memory_order_release);
-    slot->store(tombstone, memory_order_relaxed); // a reader that still sees the cell looks at its phase
-    size_.fetch_sub(1, memory_order_relaxed);     // a count
+    slot->store(tombstone, memory_order_relaxed);  // a reader that still sees the cell looks at its phase
+    size_.fetch_sub(1, memory_order_relaxed);      // a count
     return cell;
 }
 
-} // namespace sluice::detail
+}  // namespace sluice::detail

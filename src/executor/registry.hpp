@@ -55,13 +55,17 @@ public:
     void recycle(ActorCell* cell) noexcept;
 
     /// Calls `visit` with each registered cell and a reference taken, which passes to it. **Progress**: lock-free.
-    template <class Visit> void for_each(sync::atomic<bool>& reading, Visit&& visit) const;
+    template <class Visit>
+    void for_each(sync::atomic<bool>& reading, Visit&& visit) const;
 
     /// Frees replaced tables if `quiet()`, asked under the mutex, finds every reading mark down.
-    template <class Quiet> void reclaim(Quiet&& quiet);
+    template <class Quiet>
+    void reclaim(Quiet&& quiet);
 
     /// Registered actors, by a count.
-    [[nodiscard]] std::uint64_t size() const noexcept { return size_.load(sync::memory_order_relaxed); } // a count
+    [[nodiscard]] std::uint64_t size() const noexcept {
+        return size_.load(sync::memory_order_relaxed);
+    }  // a count
 
     /// Takes a reference on a cell unless it has none any more. **Progress**: lock-free.
     [[nodiscard]] static bool try_retain(ActorCell& cell) noexcept;
@@ -70,22 +74,23 @@ private:
     struct Table;
     struct Chunk;
     static constexpr std::uintptr_t tag_mask = 15;
-    static constexpr std::uintptr_t tombstone = 1; // no cell lives at address 0
+    static constexpr std::uintptr_t tombstone = 1;  // no cell lives at address 0
 
     [[nodiscard]] Table* make_table(std::size_t capacity);
     void free_tables(Table* newest) noexcept;
     void grow_if_needed();
     void put(Table& table, ActorCell* cell) noexcept;
-    [[nodiscard]] sync::atomic<std::uintptr_t>* slot_of(Table& table, std::string_view id, std::size_t hash) const noexcept;
+    [[nodiscard]] sync::atomic<std::uintptr_t>* slot_of(Table& table, std::string_view id,
+                                                        std::size_t hash) const noexcept;
 
     std::pmr::memory_resource* resource_;
-    std::mutex mutex_; // registrations and removals only; see tests/tidy/locks.txt
+    std::mutex mutex_;  // registrations and removals only; see tests/tidy/locks.txt
     sync::atomic<Table*> table_{nullptr};
-    std::size_t used_ = 0; // slots with a cell or a tombstone; under mutex_
+    std::size_t used_ = 0;  // slots with a cell or a tombstone; under mutex_
     sync::atomic<std::uint64_t> size_{0};
-    sync::atomic<ActorCell*> free_{nullptr}; // pushed by anybody, popped under mutex_ (so without ABA)
-    Chunk* chunks_ = nullptr;                // under mutex_
-    std::size_t fresh_in_chunk_ = 0;         // cells of the newest chunk that were never used; under mutex_
+    sync::atomic<ActorCell*> free_{nullptr};  // pushed by anybody, popped under mutex_ (so without ABA)
+    Chunk* chunks_ = nullptr;                 // under mutex_
+    std::size_t fresh_in_chunk_ = 0;          // cells of the newest chunk that were never used; under mutex_
 };
 
 struct Registry::Table {
@@ -96,22 +101,26 @@ struct Registry::Table {
     }
 };
 
-template <class Quiet> void Registry::reclaim(Quiet&& quiet) {
+template <class Quiet>
+void Registry::reclaim(Quiet&& quiet) {
     const std::scoped_lock lock(mutex_);
-    Table* table = table_.load(sync::memory_order_relaxed); // changed under the mutex only
-    if (table != nullptr && table->older != nullptr && quiet()) free_tables(std::exchange(table->older, nullptr));
+    Table* table = table_.load(sync::memory_order_relaxed);  // changed under the mutex only
+    if (table != nullptr && table->older != nullptr && quiet())
+        free_tables(std::exchange(table->older, nullptr));
 }
 
-template <class Visit> void Registry::for_each(sync::atomic<bool>& reading, Visit&& visit) const {
-    reading.store(true, sync::memory_order_seq_cst);              // see above
-    Table* table = table_.load(sync::memory_order_seq_cst); // see above; and the table is complete
+template <class Visit>
+void Registry::for_each(sync::atomic<bool>& reading, Visit&& visit) const {
+    reading.store(true, sync::memory_order_seq_cst);         // see above
+    Table* table = table_.load(sync::memory_order_seq_cst);  // see above; and the table is complete
     for (std::size_t i = 0; table != nullptr && i < table->capacity; ++i) {
         // acquire: pairs with the release in put().
         const std::uintptr_t slot = table->slots()[i].load(sync::memory_order_acquire);
         auto* cell = reinterpret_cast<ActorCell*>(slot & ~tag_mask);
-        if (cell != nullptr && try_retain(*cell)) visit(cell);
+        if (cell != nullptr && try_retain(*cell))
+            visit(cell);
     }
-    reading.store(false, sync::memory_order_release); // pairs with the writer's look: no access after this
+    reading.store(false, sync::memory_order_release);  // pairs with the writer's look: no access after this
 }
 
-} // namespace sluice::detail
+}  // namespace sluice::detail

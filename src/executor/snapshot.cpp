@@ -26,13 +26,18 @@ struct SeenJob {
 
 /// Reads a node whole, or not at all: nullopt if it is not a queued (or executing) job, or changed meanwhile.
 std::optional<SeenJob> see(const JobNode& node, bool with_names) noexcept {
-    const std::uint32_t before = node.state.load(memory_order_acquire); // pairs with the release in Engine::publish()
-    if (job_word::phase(before) != job_word::Phase::queued) return std::nullopt;
-    const std::uintptr_t who = node.who.load(memory_order_acquire); // acquire: these loads stay before the second look
+    const std::uint32_t before =
+        node.state.load(memory_order_acquire);  // pairs with the release in Engine::publish()
+    if (job_word::phase(before) != job_word::Phase::queued)
+        return std::nullopt;
+    const std::uintptr_t who =
+        node.who.load(memory_order_acquire);  // acquire: these loads stay before the second look
     const std::int64_t enqueued_at = node.enqueued_at.load(memory_order_acquire);
     std::optional<JobNames::Copy> names;
-    if (with_names) names = node.names.get();
-    if (!job_word::same_queued_life(before, node.state.load(memory_order_acquire))) return std::nullopt;
+    if (with_names)
+        names = node.names.get();
+    if (!job_word::same_queued_life(before, node.state.load(memory_order_acquire)))
+        return std::nullopt;
     return SeenJob{reinterpret_cast<ActorCell*>(who & ~std::uintptr_t{15}), static_cast<Lane>(who & 3U),
                    static_cast<JobClass>((who >> 2U) & 1U), enqueued_at, names.value_or(JobNames::Copy{})};
 }
@@ -50,15 +55,17 @@ JobTotals sum(JobTotals left, const JobTotals& right) noexcept {
     return left;
 }
 
-} // namespace
+}  // namespace
 
 // A lower bound, exact when nothing is under way: jobs that have started, or have ended without starting.
 std::uint64_t Engine::jobs_that_left_the_queue() const noexcept {
     std::uint64_t left = 0;
     for (std::size_t c = 0; c < class_count; ++c) {
-        for (const auto& exit : counters_.classes[c].left_queue) left += exit.load();
+        for (const auto& exit : counters_.classes[c].left_queue)
+            left += exit.load();
         left += counters_.classes[c].heavy_started.load();
-        for (const auto& worker : all_workers_) left += worker->progress.read(static_cast<JobClass>(c)).started;
+        for (const auto& worker : all_workers_)
+            left += worker->progress.read(static_cast<JobClass>(c)).started;
     }
     return left;
 }
@@ -66,9 +73,11 @@ std::uint64_t Engine::jobs_that_left_the_queue() const noexcept {
 std::uint64_t Engine::jobs_that_ended() const noexcept {
     std::uint64_t ended = 0;
     for (std::size_t c = 0; c < class_count; ++c) {
-        for (const auto& exit : counters_.classes[c].left_queue) ended += exit.load();
+        for (const auto& exit : counters_.classes[c].left_queue)
+            ended += exit.load();
         ended += counters_.classes[c].heavy_ended.load();
-        for (const auto& worker : all_workers_) ended += worker->progress.read(static_cast<JobClass>(c)).ended;
+        for (const auto& worker : all_workers_)
+            ended += worker->progress.read(static_cast<JobClass>(c)).ended;
     }
     return ended;
 }
@@ -78,7 +87,8 @@ JobTotals Engine::totals(JobClass job_class) const noexcept {
     const auto& shared = counters_.classes[index_of(job_class)];
     JobTotals totals;
     totals.threw = shared.threw.load();
-    std::array<std::uint64_t, queue_exit_count> between_steps{}; // each read once: they are taken off the ends below
+    std::array<std::uint64_t, queue_exit_count>
+        between_steps{};  // each read once: they are taken off the ends below
     std::uint64_t failed_between_steps = 0;
     for (std::size_t i = 0; i < queue_exit_count; ++i) {
         between_steps[i] = shared.heavy_failed[i].load();
@@ -116,24 +126,25 @@ Snapshot Engine::snapshot() noexcept {
     result.interactive_reserve = config_.interactive_reserve;
     result.maintenance_cap = config_.maintenance_cap;
     result.actors = registry_.size();
-    result.undispatched = undispatched_.load(memory_order_relaxed); // a count
+    result.undispatched = undispatched_.load(memory_order_relaxed);  // a count
     result.nodes = pool_.allocated();
     result.wakeups = workers_.wakes();
     for (ThreadSlot* slot = slots_.load(); slot != nullptr; slot = slot->next) {
         const auto count = [&](Refusal reason) {
-            return slot->refused[static_cast<std::size_t>(reason)].load(memory_order_relaxed); // counts
+            return slot->refused[static_cast<std::size_t>(reason)].load(memory_order_relaxed);  // counts
         };
         result.refused.queue_full += count(Refusal::queue_full);
         result.refused.actor_not_registered += count(Refusal::actor_not_registered);
         result.refused.actor_fatal += count(Refusal::actor_fatal);
         result.refused.shut_down += count(Refusal::shut_down);
         result.refused.other += count(Refusal::other);
-        result.oversized += slot->oversized.load(memory_order_relaxed); // a count
+        result.oversized += slot->oversized.load(memory_order_relaxed);  // a count
     }
     const std::int64_t now = clock_.now();
-    result.turn.turns = turns_.load(memory_order_relaxed); // a count
-    result.turn.since_last = std::chrono::nanoseconds(now - last_turn_at_.load(memory_order_relaxed)); // a time
-    if (const std::uint32_t role = role_->load(memory_order_relaxed); role != 0) { // a glance
+    result.turn.turns = turns_.load(memory_order_relaxed);  // a count
+    result.turn.since_last =
+        std::chrono::nanoseconds(now - last_turn_at_.load(memory_order_relaxed));   // a time
+    if (const std::uint32_t role = role_->load(memory_order_relaxed); role != 0) {  // a glance
         result.turn.held = true;
         result.turn.holder = thread_name(role - 1 == home_index ? nullptr : all_workers_[role - 1].get());
     }
@@ -146,12 +157,14 @@ void Engine::find_oldest(std::int64_t now, Snapshot& result) const noexcept {
     pool_.for_each([&](const JobNode& node) {
         const auto job = see(node, false);
         // A job that no turn has drained yet has no time; it is younger than the last turn.
-        if (!job || job->enqueued_at == 0 || is_executing(node)) return;
+        if (!job || job->enqueued_at == 0 || is_executing(node))
+            return;
         auto& least = oldest[index_of(job->job_class)];
         least = std::min(least.value_or(job->enqueued_at), job->enqueued_at);
     });
     const auto age = [&](JobClass c, const JobTotals& jobs) -> std::optional<std::chrono::nanoseconds> {
-        if (jobs.queued == 0) return std::nullopt;
+        if (jobs.queued == 0)
+            return std::nullopt;
         return std::chrono::nanoseconds(std::max<std::int64_t>(0, now - oldest[index_of(c)].value_or(now)));
     };
     result.interactive.oldest_age = age(JobClass::interactive, result.interactive.jobs);
@@ -160,24 +173,31 @@ void Engine::find_oldest(std::int64_t now, Snapshot& result) const noexcept {
 
 bool Engine::is_executing(const JobNode& node) const noexcept {
     return std::ranges::any_of(all_workers_, [&](const auto& worker) {
-        return worker->executing.load(memory_order_acquire) == &node; // pairs with the releases in worker.cpp
+        return worker->executing.load(memory_order_acquire) ==
+               &node;  // pairs with the releases in worker.cpp
     });
 }
 
 std::vector<RunningMutation> Engine::running_mutations() {
     std::vector<RunningMutation> running;
     for (const auto& worker : all_workers_) {
-        const JobNode* node = worker->executing.load(memory_order_acquire); // pairs with the releases in worker.cpp
-        if (node == nullptr) continue;
+        const JobNode* node =
+            worker->executing.load(memory_order_acquire);  // pairs with the releases in worker.cpp
+        if (node == nullptr)
+            continue;
         const auto job = see(*node, true);
-        if (!job || (job->lane != Lane::mutating) || worker->executing.load(memory_order_acquire) != node) continue;
-        if (!Registry::try_retain(*job->cell)) continue;
+        if (!job || (job->lane != Lane::mutating) || worker->executing.load(memory_order_acquire) != node)
+            continue;
+        if (!Registry::try_retain(*job->cell))
+            continue;
         const ActorRef cell(job->cell);
         std::string label(job->names.label());
-        if (label.empty()) label = std::string(to_string(job->job_class)) + "/" + std::string(to_string(job->lane));
-        running.push_back({std::string(cell.id()), std::string(job->names.request_id()), std::move(label),
-                           std::chrono::nanoseconds(std::max<std::int64_t>(
-                               0, clock_.now() - worker->run_started_at.load(memory_order_relaxed)))}); // a time
+        if (label.empty())
+            label = std::string(to_string(job->job_class)) + "/" + std::string(to_string(job->lane));
+        running.push_back(
+            {std::string(cell.id()), std::string(job->names.request_id()), std::move(label),
+             std::chrono::nanoseconds(std::max<std::int64_t>(
+                 0, clock_.now() - worker->run_started_at.load(memory_order_relaxed)))});  // a time
     }
     std::ranges::sort(running, {}, &RunningMutation::actor);
     return running;
@@ -191,27 +211,32 @@ ActorSnapshot Engine::actor_snapshot(const ActorCell& cell) const noexcept {
     result.accepted = cell.seen_accepted.load(memory_order_acquire);
     std::uint64_t running = 0;
     for (const auto& worker : all_workers_) {
-        const JobNode* node = worker->executing.load(memory_order_acquire); // pairs with the releases in worker.cpp
-        if (node == nullptr) continue;
+        const JobNode* node =
+            worker->executing.load(memory_order_acquire);  // pairs with the releases in worker.cpp
+        if (node == nullptr)
+            continue;
         const auto job = see(*node, false);
-        if (job && job->cell == &cell) ++running;
+        if (job && job->cell == &cell)
+            ++running;
     }
     const std::uint64_t unfinished = result.accepted - result.completed;
     result.running = std::min(running, unfinished);
     result.queued = unfinished - result.running;
-    result.fatal = cell.phase.load(memory_order_acquire) == ActorPhase::fatal; // pairs with make_fatal()
+    result.fatal = cell.phase.load(memory_order_acquire) == ActorPhase::fatal;  // pairs with make_fatal()
     return result;
 }
 
 MutationState Engine::mutation_state(std::string_view actor, std::string_view request_id) noexcept {
     const ActorRef cell(find(actor));
-    if (!cell) return MutationState::actor_missing;
+    if (!cell)
+        return MutationState::actor_missing;
     bool running = false;
     bool queued = false;
     bool other = false;
     pool_.for_each([&](const JobNode& node) {
         const auto job = see(node, true);
-        if (!job || job->cell != cell.get() || job->lane != Lane::mutating) return;
+        if (!job || job->cell != cell.get() || job->lane != Lane::mutating)
+            return;
         const bool executing = is_executing(node);
         if (job->names.request_id() == request_id) {
             (executing ? running : queued) = true;
@@ -219,9 +244,11 @@ MutationState Engine::mutation_state(std::string_view actor, std::string_view re
             other |= executing;
         }
     });
-    if (running) return MutationState::running;
-    if (queued) return MutationState::queued;
+    if (running)
+        return MutationState::running;
+    if (queued)
+        return MutationState::queued;
     return other ? MutationState::blocked_by_other_mutating : MutationState::not_found;
 }
 
-} // namespace sluice::detail
+}  // namespace sluice::detail

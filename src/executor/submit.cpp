@@ -16,11 +16,16 @@ namespace {
 
 Refusal refusal_of(ErrorCode code) noexcept {
     switch (code) {
-    case ErrorCode::queue_full: return Refusal::queue_full;
-    case ErrorCode::actor_not_registered: return Refusal::actor_not_registered;
-    case ErrorCode::actor_fatal: return Refusal::actor_fatal;
-    case ErrorCode::shut_down: return Refusal::shut_down;
-    default: return Refusal::other;
+        case ErrorCode::queue_full:
+            return Refusal::queue_full;
+        case ErrorCode::actor_not_registered:
+            return Refusal::actor_not_registered;
+        case ErrorCode::actor_fatal:
+            return Refusal::actor_fatal;
+        case ErrorCode::shut_down:
+            return Refusal::shut_down;
+        default:
+            return Refusal::other;
     }
 }
 
@@ -32,51 +37,60 @@ std::uintptr_t observed(const ActorCell& cell, Lane lane, JobClass job_class) no
 
 /// Takes one place under the actor's own limit (E23). **Progress**: lock-free.
 bool take_place(ActorCell& cell, std::uint64_t limit) noexcept {
-    std::uint32_t queued = cell.queued.load(memory_order_relaxed); // a count; the CAS keeps it exact
+    std::uint32_t queued = cell.queued.load(memory_order_relaxed);  // a count; the CAS keeps it exact
     do {
-        if (queued >= limit) return false;
+        if (queued >= limit)
+            return false;
     } while (!cell.queued.compare_exchange_weak(queued, queued + 1, memory_order_relaxed));
     return true;
 }
 
-} // namespace
+}  // namespace
 
-Engine::Refused Engine::draft(ActorCell& cell, const Request& request, ThreadSlot& slot, JobNode*& node) noexcept {
+Engine::Refused Engine::draft(ActorCell& cell, const Request& request, ThreadSlot& slot,
+                              JobNode*& node) noexcept {
     const JobOptions& options = *request.options;
     if (options.request_id.size() + options.label.size() > max_name_bytes) {
         return {ErrorCode::invalid_argument,
-                {"request_id and label together", max_name_bytes, options.request_id.size() + options.label.size()}};
+                {"request_id and label together", max_name_bytes,
+                 options.request_id.size() + options.label.size()}};
     }
     if (options.cost == 0 || options.cost > core::max_job_cost) {
         return {ErrorCode::invalid_argument, {"cost", core::max_job_cost, options.cost}};
     }
     // acquire: pairs with the releases of removal and make_fatal(); who saw a job fail sees its actor fatal (E17).
     switch (cell.phase.load(memory_order_acquire)) {
-    case ActorPhase::alive: break;
-    case ActorPhase::fatal: return {ErrorCode::actor_fatal, {}};
-    case ActorPhase::removed:
-        return {closed() ? ErrorCode::shut_down : ErrorCode::actor_not_registered, {}};
+        case ActorPhase::alive:
+            break;
+        case ActorPhase::fatal:
+            return {ErrorCode::actor_fatal, {}};
+        case ActorPhase::removed:
+            return {closed() ? ErrorCode::shut_down : ErrorCode::actor_not_registered, {}};
     }
 
     // From here to the number only pointers are handled: the node itself may be gone already if the executor is being
     // destroyed on another thread. An accepted number keeps everything alive until its job has ended.
     JobNode* fresh = pool_.take(slot.nodes);
     if (fresh == nullptr) {
-        if (closed()) return {ErrorCode::shut_down, {}};
-        if (!config_.fixed_capacity) return {ErrorCode::out_of_memory, {}};
+        if (closed())
+            return {ErrorCode::shut_down, {}};
+        if (!config_.fixed_capacity)
+            return {ErrorCode::out_of_memory, {}};
         return {ErrorCode::queue_full, {"fixed_capacity", config_.reserve_nodes, pool_.allocated()}};
     }
     const std::uint64_t actor_limit = config_.max_queued_per_actor;
     if (actor_limit != EffectiveConfig::no_limit && !take_place(cell, actor_limit)) {
         pool_.give(slot.nodes, fresh);
         return {ErrorCode::queue_full,
-                {"max_queued_per_actor", actor_limit, cell.queued.load(memory_order_relaxed)}}; // a count
+                {"max_queued_per_actor", actor_limit, cell.queued.load(memory_order_relaxed)}};  // a count
     }
     const auto answer = admission_.take([this] { return jobs_that_left_the_queue(); });
     if (answer.verdict != Admission::Verdict::accepted) {
-        if (actor_limit != EffectiveConfig::no_limit) cell.queued.fetch_sub(1, memory_order_relaxed); // a count
+        if (actor_limit != EffectiveConfig::no_limit)
+            cell.queued.fetch_sub(1, memory_order_relaxed);  // a count
         pool_.give(slot.nodes, fresh);
-        if (answer.verdict == Admission::Verdict::closed) return {ErrorCode::shut_down, {}};
+        if (answer.verdict == Admission::Verdict::closed)
+            return {ErrorCode::shut_down, {}};
         return {ErrorCode::queue_full, {"max_queued", admission_.limit(), answer.number}};
     }
     bump(slot.accepted[index_of(options.job_class)]);
@@ -129,8 +143,10 @@ void* Engine::allocate_payload(std::size_t size, std::size_t alignment) noexcept
 void Engine::publish(JobNode& node, ThreadSlot& slot) noexcept {
     // release: pairs with the acquires of observers, for whom the node is a queued job from here on. The job's own way
     // is published by the ingress.
-    node.state.store(core::job_word::queue(node.state.load(memory_order_relaxed)), sync::memory_order_release);
-    if (!sync::Ingress::push(*slot.lane, node)) add_stray(node);
+    node.state.store(core::job_word::queue(node.state.load(memory_order_relaxed)),
+                     sync::memory_order_release);
+    if (!sync::Ingress::push(*slot.lane, node))
+        add_stray(node);
     if (slot.batch_depth != 0) {
         slot.batch_wants_wake = true;
         return;
@@ -142,14 +158,15 @@ void Engine::publish(JobNode& node, ThreadSlot& slot) noexcept {
 // destroyed inside a submission (E5). The role holder fails it.
 void Engine::add_stray(JobNode& node) noexcept {
     ingress_.note_voided();
-    core::Job* top = strays_.load(memory_order_relaxed); // only linked to
+    core::Job* top = strays_.load(memory_order_relaxed);  // only linked to
     do {
         node.next = top;
-    } while (!strays_.compare_exchange_weak(top, &node)); // seq_cst: published before the caller looks for lookers
+    } while (!strays_.compare_exchange_weak(
+        top, &node));  // seq_cst: published before the caller looks for lookers
 }
 
 void Engine::abandon(JobNode& node, ThreadSlot& slot) noexcept {
-    node.ops = nullptr; // the number arrives without a job
+    node.ops = nullptr;  // the number arrives without a job
     node.has_handle = false;
     publish(node, slot);
 }
@@ -161,23 +178,26 @@ void Engine::make_somebody_look() noexcept {
     if (!workers_take_turns()) {
         home_.look_now();
     } else if (!workers_.wake_one()) {
-        home_.watch(); // all are inside long jobs: nobody can run it, but somebody has to drain it
+        home_.watch();  // all are inside long jobs: nobody can run it, but somebody has to drain it
     }
 }
 
 // Keeps "somebody looks" late: what a batch has pushed is looked after when it ends.
 void Engine::begin_batch() noexcept {
-    retain(); // the slot is this thread's, and its engine stays until end_batch()
+    retain();  // the slot is this thread's, and its engine stays until end_batch()
     bool temporary = false;
     ThreadSlot* slot = SlotLease(*this, temporary).get();
-    if (slot != nullptr && !temporary) ++slot->batch_depth;
-    if (temporary) SlotLease::give_up(*slot); // a thread in its last moments: its submissions wake as ever
+    if (slot != nullptr && !temporary)
+        ++slot->batch_depth;
+    if (temporary)
+        SlotLease::give_up(*slot);  // a thread in its last moments: its submissions wake as ever
 }
 
 void Engine::end_batch() noexcept {
     bool temporary = false;
     ThreadSlot* slot = SlotLease(*this, temporary).get();
-    if (temporary) SlotLease::give_up(*slot);
+    if (temporary)
+        SlotLease::give_up(*slot);
     if (slot != nullptr && !temporary && slot->batch_depth != 0 && --slot->batch_depth == 0 &&
         std::exchange(slot->batch_wants_wake, false)) {
         make_somebody_look();
@@ -208,13 +228,15 @@ Draft::Draft(ActorCell* cell, const Request& request) : cell_(cell), options_(re
 }
 
 Draft::~Draft() {
-    if (node_ != nullptr) cell_->engine->abandon(*node_, *slot_); // the closure's constructor threw
-    if (temporary_slot_) SlotLease::give_up(*slot_);
+    if (node_ != nullptr)
+        cell_->engine->abandon(*node_, *slot_);  // the closure's constructor threw
+    if (temporary_slot_)
+        SlotLease::give_up(*slot_);
 }
 
 JobHandle Draft::commit() noexcept {
     JobNode* node = std::exchange(node_, nullptr);
-    const bool wants_handle = node->has_handle; // read before the push: afterwards the node may be gone
+    const bool wants_handle = node->has_handle;  // read before the push: afterwards the node may be gone
     node->engine->publish(*node, *slot_);
     return JobHandle(wants_handle ? node : nullptr);
 }
@@ -226,4 +248,4 @@ Error Draft::refusal() const {
                   .limit = limit_});
 }
 
-} // namespace sluice::detail
+}  // namespace sluice::detail

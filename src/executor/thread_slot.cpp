@@ -34,7 +34,8 @@ public:
     /// False: no memory.
     [[nodiscard]] bool add(Engine& engine, ThreadSlot& slot) noexcept {
         std::erase_if(leases_, [](const Lease& lease) {
-            if (!lease.engine->dead()) return false;
+            if (!lease.engine->dead())
+                return false;
             end(lease);
             return true;
         });
@@ -65,10 +66,11 @@ thread_local Leases leases;
 Leases::~Leases() {
     leases_gone = true;
     last_used = {};
-    for (const Lease& lease : leases_) end(lease);
+    for (const Lease& lease : leases_)
+        end(lease);
 }
 
-} // namespace
+}  // namespace
 
 SlotLease::SlotLease(Engine& engine, bool& temporary) noexcept {
     if (last_used.engine == &engine) {
@@ -83,8 +85,9 @@ SlotLease::SlotLease(Engine& engine, bool& temporary) noexcept {
     slot_ = leases.find(engine);
     if (slot_ == nullptr) {
         slot_ = engine.lease_slot();
-        if (slot_ == nullptr) return;
-        last_used = {}; // it may be among the leases that are given up now
+        if (slot_ == nullptr)
+            return;
+        last_used = {};  // it may be among the leases that are given up now
         if (!leases.add(engine, *slot_)) {
             temporary = true;
             return;
@@ -109,17 +112,18 @@ ThreadSlot* Engine::lease_slot() noexcept {
         }
     }
     auto* slot = new (std::nothrow) ThreadSlot;
-    if (slot == nullptr) return nullptr;
+    if (slot == nullptr)
+        return nullptr;
     slot->lane = ingress_.add_lane();
     if (slot->lane == nullptr || !pool_.open(slot->nodes)) {
-        delete slot; // a lane stays behind, empty
+        delete slot;  // a lane stays behind, empty
         return nullptr;
     }
-    slot->leased.store(true, memory_order_relaxed); // published by the CAS
-    slot->next = slots_.load(memory_order_relaxed); // only linked to
-    while (!slots_.compare_exchange_weak(slot->next, slot)) { // seq_cst: see registry.hpp, reading marks
+    slot->leased.store(true, memory_order_relaxed);            // published by the CAS
+    slot->next = slots_.load(memory_order_relaxed);            // only linked to
+    while (!slots_.compare_exchange_weak(slot->next, slot)) {  // seq_cst: see registry.hpp, reading marks
     }
     return slot;
 }
 
-} // namespace sluice::detail
+}  // namespace sluice::detail

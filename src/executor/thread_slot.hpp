@@ -31,7 +31,7 @@ struct alignas(64) ThreadSlot {
     // Owner only.
     memory::Cache nodes;
     sync::Ingress::Lane* lane = nullptr;
-    std::uint32_t batch_depth = 0;       ///< Batches open on this thread: submissions wake nobody
+    std::uint32_t batch_depth = 0;  ///< Batches open on this thread: submissions wake nobody
     bool batch_wants_wake = false;
 
     // Written by the owner, read by snapshots. Relaxed stores of a single writer; see counters.hpp for the order in
@@ -40,14 +40,15 @@ struct alignas(64) ThreadSlot {
     std::array<sync::atomic<std::uint64_t>, refusal_count> refused{};
     sync::atomic<std::uint64_t> oversized{0};
 
-    sync::atomic<bool> reading{false}; ///< inside the registry's table; see registry.hpp
-    sync::atomic<bool> leased{false};  ///< taken by CAS (acquire), given up by a release store
-    ThreadSlot* next = nullptr;        ///< written before the slot is published
+    sync::atomic<bool> reading{false};  ///< inside the registry's table; see registry.hpp
+    sync::atomic<bool> leased{false};   ///< taken by CAS (acquire), given up by a release store
+    ThreadSlot* next = nullptr;         ///< written before the slot is published
 };
 
 /// Adds one to a count that only the calling thread writes.
 inline void bump(sync::atomic<std::uint64_t>& count) noexcept {
-    count.store(count.load(sync::memory_order_relaxed) + 1, sync::memory_order_relaxed); // one writer; readers argue
+    count.store(count.load(sync::memory_order_relaxed) + 1,
+                sync::memory_order_relaxed);  // one writer; readers argue
 }
 
 /// Finds the calling thread's slot of an engine, making and leasing one on the thread's first call.
@@ -59,11 +60,13 @@ public:
     /// get() is null when there is no memory for a slot. `temporary` is set when the thread is past its thread-local
     /// destructors and nothing may be kept: then give_up() must follow.
     SlotLease(Engine& engine, bool& temporary) noexcept;
-    [[nodiscard]] ThreadSlot* get() const noexcept { return slot_; }
+    [[nodiscard]] ThreadSlot* get() const noexcept {
+        return slot_;
+    }
     static void give_up(ThreadSlot& slot) noexcept;
 
 private:
     ThreadSlot* slot_ = nullptr;
 };
 
-} // namespace sluice::detail
+}  // namespace sluice::detail

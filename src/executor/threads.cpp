@@ -19,9 +19,11 @@ constexpr std::uint64_t worth_a_wake_ns = 20'000;
 
 thread_local ThreadContext context;
 
-} // namespace
+}  // namespace
 
-ThreadContext& this_thread_context() noexcept { return context; }
+ThreadContext& this_thread_context() noexcept {
+    return context;
+}
 
 std::string Engine::thread_name(const Worker* worker) const {
     return worker == nullptr ? config_.thread_name_prefix + "-sched"
@@ -35,38 +37,47 @@ ThreadSlot* Engine::enter_thread(Worker* worker) noexcept {
     platform::set_thread_name(name);
     if (!config_.cpus.empty()) {
         const std::vector<unsigned> cpus(config_.cpus.begin(), config_.cpus.end());
-        (void)platform::set_affinity(cpus); // start() has checked them
+        (void)platform::set_affinity(cpus);  // start() has checked them
     }
-    if (config_.short_time_slice) (void)platform::set_short_time_slice(short_slice_ns);
+    if (config_.short_time_slice)
+        (void)platform::set_short_time_slice(short_slice_ns);
     bool temporary = false;
     ThreadSlot* slot = SlotLease(*this, temporary).get();
-    if (config_.on_thread_start) config_.on_thread_start(name);
+    if (config_.on_thread_start)
+        config_.on_thread_start(name);
     return slot;
 }
 
 // Whether a turn would find something. seq_cst reads throughout: the last look before a thread parks.
 bool Engine::turn_needed() const noexcept {
-    if (ingress_.pending() || requests_.load() != nullptr || strays_.load() != nullptr || more_to_hand_out_.load()) {
+    if (ingress_.pending() || requests_.load() != nullptr || strays_.load() != nullptr ||
+        more_to_hand_out_.load()) {
         return true;
     }
-    if (shutdown_mode_.load() != shutdown_served_.load()) return true;
+    if (shutdown_mode_.load() != shutdown_served_.load())
+        return true;
     for (const auto& worker : all_workers_) {
-        (void)worker->posted.load(); // pairs with reported(): what was pushed before it is seen
-        if (!worker->reports.empty()) return true;
+        (void)worker->posted.load();  // pairs with reported(): what was pushed before it is seen
+        if (!worker->reports.empty())
+            return true;
     }
     return false;
 }
 
 bool Engine::work_for_worker() const noexcept {
-    if (over() || !run_queue_.empty()) return true;
+    if (over() || !run_queue_.empty())
+        return true;
     return workers_take_turns() && role_->load() == 0 && turn_needed();
 }
 
 bool Engine::anything_to_watch() const noexcept {
-    if (workers_.lookers() != 0) return true; // asked first, see sync/alarm.hpp
-    if (turn_needed() || !run_queue_.empty()) return true;
+    if (workers_.lookers() != 0)
+        return true;  // asked first, see sync/alarm.hpp
+    if (turn_needed() || !run_queue_.empty())
+        return true;
     for (const auto& worker : all_workers_) {
-        if (worker->claim.observe().left() != 0) return true;
+        if (worker->claim.observe().left() != 0)
+            return true;
     }
     return false;
 }
@@ -74,32 +85,36 @@ bool Engine::anything_to_watch() const noexcept {
 // After a claim: wakes one more worker if what is left is worth it. Each that is woken does the same, so a large backlog
 // wakes as many as it needs, one after the other.
 void Engine::call_for_help() noexcept {
-    if (run_queue_.empty()) return;
+    if (run_queue_.empty())
+        return;
     // relaxed: a hint.
-    if (expected_in_flight_ns_.load(memory_order_relaxed) > worth_a_wake_ns) (void)workers_.wake_another();
+    if (expected_in_flight_ns_.load(memory_order_relaxed) > worth_a_wake_ns)
+        (void)workers_.wake_another();
 }
 
 // A run end was reported. Under `lent` its worker is a looker and collects it itself, or is about to stop being one and
 // then looks. Under `dedicated` home may be about to sleep (Dekker): the count goes up, then asleep_ is read.
 void Engine::reported(Worker& worker) noexcept {
-    if (workers_take_turns()) return;
+    if (workers_take_turns())
+        return;
     worker.posted.fetch_add(1);
     home_.look_now();
 }
 
 // Keeps "somebody looks": first no looker any more, then a look. The last looker wakes another if there is work.
 void Engine::stop_looking() noexcept {
-    if (workers_.stop_looking() && work_for_worker()) make_somebody_look_at_runs();
+    if (workers_.stop_looking() && work_for_worker())
+        make_somebody_look_at_runs();
 }
 
 void Engine::wake_all() noexcept {
-    while (workers_.wake_another()) {
-    }
+    while (workers_.wake_another()) {}
     home_.stop();
 }
 
 void Engine::make_somebody_look_at_runs() noexcept {
-    if (!workers_.wake_one() && workers_take_turns()) home_.watch();
+    if (!workers_.wake_one() && workers_take_turns())
+        home_.watch();
 }
 
-} // namespace sluice::detail
+}  // namespace sluice::detail

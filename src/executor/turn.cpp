@@ -19,23 +19,28 @@ using sync::memory_order_release;
 namespace {
 
 // release: pairs with the acquires in Engine::actor_snapshot(), which reads them the other way round.
-void show_accepted(ActorCell& cell) noexcept { cell.seen_accepted.store(cell.accepted, memory_order_release); }
-void show_ended(ActorCell& cell) noexcept { cell.seen_ended.store(cell.completed(), memory_order_release); }
+void show_accepted(ActorCell& cell) noexcept {
+    cell.seen_accepted.store(cell.accepted, memory_order_release);
+}
+void show_ended(ActorCell& cell) noexcept {
+    cell.seen_ended.store(cell.completed(), memory_order_release);
+}
 
-} // namespace
+}  // namespace
 
 /// What a turn leaves to be done after the role was handed back: ends of jobs that will not run, contexts to drop.
 struct Engine::Aftermath {
     core::JobChain failed;
-    core::JobChain abandoned;      ///< numbers without a job
-    core::Job* strays = nullptr;   ///< see add_stray()
-    ActorCell* released = nullptr; ///< linked by ActorCell::link
+    core::JobChain abandoned;       ///< numbers without a job
+    core::Job* strays = nullptr;    ///< see add_stray()
+    ActorCell* released = nullptr;  ///< linked by ActorCell::link
     [[nodiscard]] bool any() const noexcept {
         return !failed.empty() || !abandoned.empty() || strays != nullptr || released != nullptr;
     }
 };
 
-bool Engine::take_turn(unsigned who, ThreadSlot& slot, std::span<const std::uint64_t> stalled_claims) noexcept {
+bool Engine::take_turn(unsigned who, ThreadSlot& slot,
+                       std::span<const std::uint64_t> stalled_claims) noexcept {
     std::uint32_t nobody = 0;
     // acquire: pairs with the hand-back below, so that this holder sees what the last one did to what the role owns.
     if (role_->load(memory_order_relaxed) != 0 ||
@@ -44,13 +49,16 @@ bool Engine::take_turn(unsigned who, ThreadSlot& slot, std::span<const std::uint
     }
     Aftermath aftermath;
     const bool progress = turn(aftermath, stalled_claims);
-    if (aftermath.any()) aftermaths_.fetch_add(1); // before the hand-back: the next turn must see it
-    turns_.store(turns_.load(memory_order_relaxed) + 1, memory_order_relaxed); // for observers; one writer at a time
-    last_turn_at_.store(clock_.now(), memory_order_relaxed);                   // for observers
-    role_->store(0); // seq_cst: ordered before this thread's next look; release for the next holder
-    if (who == home_index && !run_queue_.empty()) make_somebody_look_at_runs(); // a worker claims them itself
+    if (aftermath.any())
+        aftermaths_.fetch_add(1);  // before the hand-back: the next turn must see it
+    turns_.store(turns_.load(memory_order_relaxed) + 1,
+                 memory_order_relaxed);                       // for observers; one writer at a time
+    last_turn_at_.store(clock_.now(), memory_order_relaxed);  // for observers
+    role_->store(0);  // seq_cst: ordered before this thread's next look; release for the next holder
+    if (who == home_index && !run_queue_.empty())
+        make_somebody_look_at_runs();  // a worker claims them itself
     if (aftermath.any()) {
-        home_.watch(); // users' destructors may take long, and this thread counts as a looker
+        home_.watch();  // users' destructors may take long, and this thread counts as a looker
         settle(aftermath, slot);
     }
     end_if_drained();
@@ -62,7 +70,7 @@ bool Engine::turn(Aftermath& aftermath, std::span<const std::uint64_t> stalled_c
     progress |= revoke_stalled(stalled_claims);
     progress |= serve_requests();
     progress |= drain_ingress();
-    aftermath.strays = strays_.exchange(nullptr); // seq_cst: as turn_needed() reads it
+    aftermath.strays = strays_.exchange(nullptr);  // seq_cst: as turn_needed() reads it
     progress |= hand_out();
     aftermath.failed = owned_->core.take_failed();
     for (core::Job* job = aftermath.failed.first; job != nullptr; job = job->next) {
@@ -74,26 +82,32 @@ bool Engine::turn(Aftermath& aftermath, std::span<const std::uint64_t> stalled_c
         cell.link = aftermath.released;
         aftermath.released = &cell;
     }
-    if (!aftermath.any()) recycle_retired(); // else a job that is yet to be told off may name a retired cell
+    if (!aftermath.any())
+        recycle_retired();  // else a job that is yet to be told off may name a retired cell
     return progress || aftermath.any();
 }
 
 bool Engine::collect_reports() noexcept {
     bool any = false;
     for (auto& worker : all_workers_) {
-        for (RunReport report; worker->reports.try_pop(report); any = true) apply(report);
+        for (RunReport report; worker->reports.try_pop(report); any = true)
+            apply(report);
     }
     return any;
 }
 
 void Engine::apply(const RunReport& report) noexcept {
     switch (report.kind) {
-    case RunReport::Kind::ended:
-        owned_->core.run_ended(report.end);
-        show_ended(static_cast<ActorCell&>(*report.end.actor));
-        break;
-    case RunReport::Kind::given_back: owned_->core.give_back(*report.end.actor, report.end.rest); break;
-    case RunReport::Kind::returned: owned_->core.return_run(run_of(report)); break;
+        case RunReport::Kind::ended:
+            owned_->core.run_ended(report.end);
+            show_ended(static_cast<ActorCell&>(*report.end.actor));
+            break;
+        case RunReport::Kind::given_back:
+            owned_->core.give_back(*report.end.actor, report.end.rest);
+            break;
+        case RunReport::Kind::returned:
+            owned_->core.return_run(run_of(report));
+            break;
     }
 }
 
@@ -101,13 +115,14 @@ bool Engine::drain_ingress() noexcept {
     const std::size_t count = ingress_.drain(owned_->arrivals.data(), owned_->arrivals.size());
     const std::int64_t now = count == 0 ? 0 : clock_.now();
     for (std::size_t i = 0; i < count; ++i) {
-        if (i + 4 < count) __builtin_prefetch(owned_->arrivals[i + 4]);
+        if (i + 4 < count)
+            __builtin_prefetch(owned_->arrivals[i + 4]);
         auto& node = static_cast<JobNode&>(*owned_->arrivals[i]);
-        if (node.ops == nullptr) { // a number without a job, see abandon()
+        if (node.ops == nullptr) {  // a number without a job, see abandon()
             owned_->abandoned.append(node);
             continue;
         }
-        node.enqueued_at.store(now, memory_order_relaxed); // for observers
+        node.enqueued_at.store(now, memory_order_relaxed);  // for observers
         owned_->core.enqueue(node);
         show_accepted(static_cast<ActorCell&>(*node.actor));
     }
@@ -118,7 +133,8 @@ bool Engine::hand_out() noexcept {
     std::uint32_t jobs = 0;
     while (jobs < turn_jobs_max) {
         const auto run = owned_->core.next_run();
-        if (!run) break;
+        if (!run)
+            break;
         auto& first = static_cast<JobNode&>(*run->jobs.first);
         first.run_expected_ns = run->expected_ns;
         first.run_is_long = run->long_running;
@@ -132,7 +148,7 @@ bool Engine::hand_out() noexcept {
     }
     // relaxed: a hint for call_for_help().
     expected_in_flight_ns_.store(owned_->core.expected_in_flight_ns(), memory_order_relaxed);
-    more_to_hand_out_.store(jobs >= turn_jobs_max); // seq_cst, as turn_needed() reads it
+    more_to_hand_out_.store(jobs >= turn_jobs_max);  // seq_cst, as turn_needed() reads it
     run_queue_.announce();
     return jobs != 0;
 }
@@ -141,9 +157,11 @@ bool Engine::hand_out() noexcept {
 // start as if it had been admitted before.
 void Engine::recall_everything() noexcept {
     while (const std::size_t count = run_queue_.recall(owned_->entries)) {
-        for_each_run(std::span(owned_->entries).first(count), false, [this](const RunReport& part) { apply(part); });
+        for_each_run(std::span(owned_->entries).first(count), false,
+                     [this](const RunReport& part) { apply(part); });
     }
-    for (auto& worker : all_workers_) revoke(*worker);
+    for (auto& worker : all_workers_)
+        revoke(*worker);
 }
 
 void Engine::revoke(Worker& worker) noexcept {
@@ -157,7 +175,8 @@ bool Engine::revoke_stalled(std::span<const std::uint64_t> claims) noexcept {
     bool any = false;
     for (std::size_t i = 0; i < claims.size(); ++i) {
         const core::ClaimWord claim = all_workers_[i]->claim.observe();
-        if (claim.bits != claims[i] || claim.left() == 0) continue;
+        if (claim.bits != claims[i] || claim.left() == 0)
+            continue;
         revoke(*all_workers_[i]);
         any = true;
     }
@@ -165,22 +184,25 @@ bool Engine::revoke_stalled(std::span<const std::uint64_t> claims) noexcept {
 }
 
 bool Engine::serve_requests() noexcept {
-    ActorCell* requests = requests_.exchange(nullptr); // seq_cst: as turn_needed() reads it
+    ActorCell* requests = requests_.exchange(nullptr);  // seq_cst: as turn_needed() reads it
     const bool any = requests != nullptr;
     bool recalled = false;
     while (requests != nullptr) {
         ActorCell* cell = std::exchange(requests, requests->link);
-        if (cell->removed) { // a second request is the last reference's: the cell may be used again
+        if (cell->removed) {  // a second request is the last reference's: the cell may be used again
             cell->link = owned_->retired;
             owned_->retired = cell;
             continue;
         }
-        if (!std::exchange(recalled, true)) recall_everything();
+        if (!std::exchange(recalled, true))
+            recall_everything();
         owned_->core.remove(*cell);
     }
-    const std::uint8_t mode = shutdown_mode_.load(); // seq_cst, as above
-    if (mode == shutdown_served_.load()) return any;
-    if (mode == cancel_mode) cancel_everything();
+    const std::uint8_t mode = shutdown_mode_.load();  // seq_cst, as above
+    if (mode == shutdown_served_.load())
+        return any;
+    if (mode == cancel_mode)
+        cancel_everything();
     shutdown_served_.store(mode);
     return true;
 }
@@ -197,7 +219,8 @@ void Engine::cancel_everything() noexcept {
 // A retired cell is free once no number taken before its retirement is under way, and no thread is still telling
 // submitters about jobs of it.
 void Engine::recycle_retired() noexcept {
-    if (owned_->retired == nullptr || aftermaths_.load() != 0) return; // seq_cst: see take_turn()
+    if (owned_->retired == nullptr || aftermaths_.load() != 0)
+        return;  // seq_cst: see take_turn()
     ActorCell* waiting = std::exchange(owned_->retired, nullptr);
     while (waiting != nullptr) {
         ActorCell* cell = std::exchange(waiting, waiting->link);
@@ -230,13 +253,15 @@ void Engine::settle(Aftermath& aftermath, ThreadSlot& slot) noexcept {
         drop_context(cell);
         drop_ref(cell);
     }
-    aftermaths_.fetch_sub(1); // seq_cst: see recycle_retired()
+    aftermaths_.fetch_sub(1);  // seq_cst: see recycle_retired()
 }
 
 void Engine::end_if_drained() noexcept {
-    if (shutdown_mode_.load() == 0 || jobs_that_ended() != admission_.taken()) return;
-    over_.store(true); // seq_cst: before the wake-ups; a thread about to park looks at it after announcing that
+    if (shutdown_mode_.load() == 0 || jobs_that_ended() != admission_.taken())
+        return;
+    over_.store(
+        true);  // seq_cst: before the wake-ups; a thread about to park looks at it after announcing that
     wake_all();
 }
 
-} // namespace sluice::detail
+}  // namespace sluice::detail

@@ -26,18 +26,20 @@ namespace {
 /// on few CPUs it holds the very CPU that is to run the job.
 constexpr unsigned look_rounds = 24;
 
-} // namespace
+}  // namespace
 
 // Sleeps until the job has ended. **Progress**: blocks on the job.
 WaitStatus Engine::sleep_on(JobNode& node, std::int64_t patience_ns) noexcept {
     std::uint32_t word = 0;
     for (unsigned round = 0; round < look_rounds; ++round) {
-        word = node.state.load(memory_order_acquire); // pairs with the release in complete()
-        if (job_word::done(word)) return WaitStatus::done;
+        word = node.state.load(memory_order_acquire);  // pairs with the release in complete()
+        if (job_word::done(word))
+            return WaitStatus::done;
         if (round % 4 == 3) {
             platform::yield();
         } else {
-            for (unsigned i = 0; i < 8; ++i) platform::cpu_relax();
+            for (unsigned i = 0; i < 8; ++i)
+                platform::cpu_relax();
         }
     }
     const std::int64_t deadline = patience_ns < 0 ? 0 : sync::now_ns() + patience_ns;
@@ -50,15 +52,17 @@ WaitStatus Engine::sleep_on(JobNode& node, std::int64_t patience_ns) noexcept {
                 word |= job_word::waiter_bit;
             }
         }
-        if (job_word::done(word)) return WaitStatus::done;
+        if (job_word::done(word))
+            return WaitStatus::done;
         if (patience_ns < 0) {
             sync::wait(node.state, word);
         } else {
             const std::int64_t left = deadline - sync::now_ns();
-            if (left <= 0) return WaitStatus::timed_out;
+            if (left <= 0)
+                return WaitStatus::timed_out;
             (void)sync::wait_for(node.state, word, left);
         }
-        word = node.state.load(memory_order_acquire); // pairs with the release in complete()
+        word = node.state.load(memory_order_acquire);  // pairs with the release in complete()
     }
 }
 
@@ -67,10 +71,12 @@ bool Engine::waits_lead(const ActorCell* start, const ActorCell* target) const n
     std::array<const ActorCell*, max_workers + 1> reached{start};
     std::array<bool, max_workers> followed{};
     for (std::size_t at = 0, count = 1; at < count; ++at) {
-        if (reached[at] == target) return true;
+        if (reached[at] == target)
+            return true;
         for (std::size_t i = 0; i < all_workers_.size(); ++i) {
             const Worker& worker = *all_workers_[i];
-            if (followed[i] || worker.waits_from.load() != reached[at]) continue; // seq_cst, see above
+            if (followed[i] || worker.waits_from.load() != reached[at])
+                continue;  // seq_cst, see above
             followed[i] = true;
             reached[count++] = worker.waits_for.load();
         }
@@ -80,8 +86,10 @@ bool Engine::waits_lead(const ActorCell* start, const ActorCell* target) const n
 
 WaitStatus Engine::wait(JobNode& node, std::int64_t patience_ns) noexcept {
     ThreadContext& here = this_thread_context();
-    if (here.engine == nullptr) return sleep_on(node, patience_ns);
-    if (here.worker == nullptr) { // a home thread keeps time for everybody and must not sleep on a job of its own
+    if (here.engine == nullptr)
+        return sleep_on(node, patience_ns);
+    if (here.worker ==
+        nullptr) {  // a home thread keeps time for everybody and must not sleep on a job of its own
         return here.engine == this ? WaitStatus::would_deadlock : sleep_on(node, patience_ns);
     }
     return here.engine->wait_inside_job(*here.worker, here.running, node, patience_ns);
@@ -93,17 +101,18 @@ WaitStatus Engine::wait_inside_job(Worker& worker, const JobNode* running, JobNo
     // The awaited job has not ended, so its actor's cell stays what it is as long as that holds.
     auto* target = own ? static_cast<ActorCell*>(node.actor) : nullptr;
     auto* source = running == nullptr ? nullptr : static_cast<ActorCell*>(running->actor);
-    if (own && target == source) return WaitStatus::would_deadlock;
+    if (own && target == source)
+        return WaitStatus::would_deadlock;
 
     WaitStatus status = WaitStatus::would_deadlock;
-    worker.waits_for.store(target); // before `waits_from`, which makes the pair count
+    worker.waits_for.store(target);  // before `waits_from`, which makes the pair count
     worker.waits_from.store(source);
     const std::uint32_t others = waiting_workers_.fetch_add(1);
     const bool somebody_left = others + 1 < all_workers_.size();
     if (!own || (somebody_left && !(source != nullptr && waits_lead(target, source)))) {
         worker.hand_back_rest();
         stop_looking();
-        make_somebody_look(); // for what was just given back
+        make_somebody_look();  // for what was just given back
         status = sleep_on(node, patience_ns);
         start_looking();
     }
@@ -113,4 +122,4 @@ WaitStatus Engine::wait_inside_job(Worker& worker, const JobNode* running, JobNo
     return status;
 }
 
-} // namespace sluice::detail
+}  // namespace sluice::detail

@@ -19,15 +19,18 @@ namespace {
 /// A run that is expected to be shorter than this reads the clock every eight jobs only: a reading costs 11 ns.
 constexpr std::uint32_t tiny_run_ns = 10'000;
 
-} // namespace
+}  // namespace
 
 void Worker::main() noexcept {
     slot_ = engine_.enter_thread(this);
     engine_.start_looking();
     for (;;) {
-        if (run_batch()) continue;
-        if (engine_.workers_take_turns() && engine_.take_turn(index_, *slot_)) continue;
-        if (engine_.over()) break;
+        if (run_batch())
+            continue;
+        if (engine_.workers_take_turns() && engine_.take_turn(index_, *slot_))
+            continue;
+        if (engine_.over())
+            break;
         idle();
     }
     engine_.leave_thread();
@@ -37,13 +40,15 @@ void Worker::main() noexcept {
 // within its time budget; before a long one it stops being a looker, and then looks (begin_run).
 bool Worker::run_batch() noexcept {
     const std::uint32_t claimed = engine_.run_queue_.claim(claim, batch_jobs_max);
-    if (claimed == 0) return false;
+    if (claimed == 0)
+        return false;
     engine_.call_for_help();
     clock_ = engine_.clock_.now();
     const std::int64_t batch_ends = clock_ + engine_.give_back_ns_;
     for (sync::RunEntry entry = claim.take_next(); entry.job != nullptr; entry = claim.take_next()) {
         auto& node = static_cast<JobNode&>(*entry.job);
-        if (!in_run_) begin_run(node);
+        if (!in_run_)
+            begin_run(node);
         node.built || node.lane == Lane::heavy_init ? execute_heavy(node) : execute(node);
         if (run_.failed && !entry.ends_run) {
             end_run(take_rest_of_run());
@@ -52,9 +57,11 @@ bool Worker::run_batch() noexcept {
         } else if (run_.executed % clock_stride_ != 0) {
             continue;
         }
-        if (claimed > 1 && engine_.clock_.now() > batch_ends) hand_back_rest();
+        if (claimed > 1 && engine_.clock_.now() > batch_ends)
+            hand_back_rest();
     }
-    if (in_run_) end_run({}); // the rest of it was given back, by this thread or by the role holder
+    if (in_run_)
+        end_run({});  // the rest of it was given back, by this thread or by the role holder
     return true;
 }
 
@@ -68,12 +75,12 @@ void Worker::begin_run(JobNode& first) noexcept {
     in_run_ = true;
     clock_stride_ = first.run_expected_ns > tiny_run_ns ? 1 : 8;
     long_run_ = first.run_is_long;
-    run_started_at.store(clock_, memory_order_relaxed); // a time for snapshots, it orders nothing
+    run_started_at.store(clock_, memory_order_relaxed);  // a time for snapshots, it orders nothing
     if (!long_run_) {
-        engine_.home_.watch(); // it may turn out longer than expected, and others rely on this looker
+        engine_.home_.watch();  // it may turn out longer than expected, and others rely on this looker
         return;
     }
-    hand_back_rest(); // nothing waits behind a job that is known to be long (E28, E32)
+    hand_back_rest();  // nothing waits behind a job that is known to be long (E28, E32)
     engine_.stop_looking();
 }
 
@@ -84,18 +91,20 @@ void Worker::end_run(core::JobChain rest) noexcept {
     clock_ = now;
     in_run_ = false;
     report({run_, RunReport::Kind::ended});
-    if (long_run_) engine_.start_looking();
+    if (long_run_)
+        engine_.start_looking();
     long_run_ = false;
 }
 
 void Worker::report(const RunReport& report) noexcept {
-    while (!reports.try_push(report)) platform::yield(); // has never happened, see report_capacity
+    while (!reports.try_push(report))
+        platform::yield();  // has never happened, see report_capacity
     engine_.reported(*this);
 }
 
 // One job of a lane with one step.
 void Worker::execute(JobNode& node) noexcept {
-    executing.store(&node, memory_order_release); // pairs with the acquire of snapshots
+    executing.store(&node, memory_order_release);  // pairs with the acquire of snapshots
     progress.begin(node.job_class);
     engine_.left_actor_queue(static_cast<ActorCell&>(*node.actor));
     std::exception_ptr thrown = attempt(node, node.ops->run);
@@ -108,7 +117,7 @@ void Worker::execute(JobNode& node) noexcept {
 // One step of a heavy job. After a build that succeeded the job is not over: its install comes as a run of its own, on
 // whichever worker.
 void Worker::execute_heavy(JobNode& node) noexcept {
-    executing.store(&node, memory_order_release); // pairs with the acquire of snapshots
+    executing.store(&node, memory_order_release);  // pairs with the acquire of snapshots
     auto& counters = engine_.counters_.of(node.job_class);
     if (!node.built) {
         counters.heavy_started.fetch_add(1);
@@ -141,7 +150,7 @@ std::exception_ptr Worker::attempt(JobNode& node, void (*step)(void*, void*)) no
 }
 
 void Worker::finish(JobNode& node, std::exception_ptr thrown) noexcept {
-    executing.store(nullptr, memory_order_release); // before the node can begin another life
+    executing.store(nullptr, memory_order_release);  // before the node can begin another life
     if (!thrown) {
         engine_.complete(node, *slot_, {}, {});
         return;
@@ -160,7 +169,8 @@ core::JobChain Worker::take_rest_of_run() noexcept {
     core::JobChain rest;
     for (sync::RunEntry entry = claim.take_next(); entry.job != nullptr; entry = claim.take_next()) {
         rest.append(*entry.job);
-        if (entry.ends_run) break;
+        if (entry.ends_run)
+            break;
     }
     return rest;
 }
@@ -190,19 +200,24 @@ void Worker::idle() noexcept {
 // few CPUs a spinner holds the very CPU that the submitter needs. It yields for the same reason.
 bool Worker::spin_for_work() noexcept {
     const std::int64_t budget = engine_.spin_budget_ns_;
-    if (budget == 0 || (!engine_.spins_always_ && usual_gap_ns_ > budget)) return false;
-    if (!engine_.spins_always_ && engine_.spinning_.exchange(true)) return false;
+    if (budget == 0 || (!engine_.spins_always_ && usual_gap_ns_ > budget))
+        return false;
+    if (!engine_.spins_always_ && engine_.spinning_.exchange(true))
+        return false;
     bool found = false;
     for (unsigned round = 0; !found; ++round) {
-        for (unsigned i = 0; i < 8; ++i) platform::cpu_relax();
+        for (unsigned i = 0; i < 8; ++i)
+            platform::cpu_relax();
         found = engine_.work_for_worker();
         if (round % 4 == 3) {
-            if (!engine_.spins_always_ && engine_.clock_.now() - idle_since_ > budget) break;
+            if (!engine_.spins_always_ && engine_.clock_.now() - idle_since_ > budget)
+                break;
             platform::yield();
         }
     }
-    if (!engine_.spins_always_) engine_.spinning_.store(false);
+    if (!engine_.spins_always_)
+        engine_.spinning_.store(false);
     return found;
 }
 
-} // namespace sluice::detail
+}  // namespace sluice::detail

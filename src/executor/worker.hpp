@@ -26,9 +26,9 @@ struct ThreadSlot;
 /// What a worker tells the scheduler, one record a run (not a job).
 struct RunReport {
     enum class Kind : std::uint8_t {
-        ended,      ///< the run is over; `end.rest` was not executed
-        given_back, ///< the run goes on; `end.rest` was not started and goes back
-        returned,   ///< a whole run that was not started
+        ended,       ///< the run is over; `end.rest` was not executed
+        given_back,  ///< the run goes on; `end.rest` was not started and goes back
+        returned,    ///< a whole run that was not started
     };
     core::RunEnd end;
     Kind kind = Kind::ended;
@@ -55,19 +55,21 @@ public:
     /// Own thread, inside a job: gives everything back that was claimed and not started.
     void hand_back_rest() noexcept;
 
-    [[nodiscard]] unsigned index() const noexcept { return index_; }
+    [[nodiscard]] unsigned index() const noexcept {
+        return index_;
+    }
 
-    std::thread thread; ///< written by start and joined by the end, see lifecycle.cpp
+    std::thread thread;  ///< written by start and joined by the end, see lifecycle.cpp
     sync::Claim claim;
     sync::SpscRing<RunReport, report_capacity> reports;
-    sync::atomic<std::uint32_t> posted{0}; ///< reports pushed, under `dedicated`; see Engine::reported()
+    sync::atomic<std::uint32_t> posted{0};  ///< reports pushed, under `dedicated`; see Engine::reported()
     Progress progress;
 
     // What a snapshot shows and deadlock detection needs. Written by the own thread, at run starts and around waits.
     sync::atomic<JobNode*> executing{nullptr};
     sync::atomic<std::int64_t> run_started_at{0};
-    sync::atomic<ActorCell*> waits_from{nullptr}; ///< the actor inside whose job the worker waits
-    sync::atomic<ActorCell*> waits_for{nullptr};  ///< the actor whose job it waits for
+    sync::atomic<ActorCell*> waits_from{nullptr};  ///< the actor inside whose job the worker waits
+    sync::atomic<ActorCell*> waits_for{nullptr};   ///< the actor whose job it waits for
 
 private:
     bool run_batch() noexcept;
@@ -89,12 +91,12 @@ private:
     // The run in progress.
     core::RunEnd run_{};
     bool in_run_ = false;
-    bool long_run_ = false;  ///< not a looker meanwhile
-    std::uint32_t clock_stride_ = 1; ///< jobs between two looks at the clock
-    std::int64_t clock_ = 0; ///< when the run began; the end of one run is the beginning of the next
+    bool long_run_ = false;           ///< not a looker meanwhile
+    std::uint32_t clock_stride_ = 1;  ///< jobs between two looks at the clock
+    std::int64_t clock_ = 0;          ///< when the run began; the end of one run is the beginning of the next
 
     std::int64_t idle_since_ = 0;
-    std::int64_t usual_gap_ns_ = 0; ///< how long idle gaps were lately, for adaptive spinning
+    std::int64_t usual_gap_ns_ = 0;  ///< how long idle gaps were lately, for adaptive spinning
 };
 
-} // namespace sluice::detail
+}  // namespace sluice::detail

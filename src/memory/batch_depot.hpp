@@ -46,7 +46,8 @@ public:
     BatchDepot(const BatchDepot&) = delete;
     BatchDepot& operator=(const BatchDepot&) = delete;
     ~BatchDepot() {
-        for (auto& segment : segments_) delete[] segment.load(std::memory_order_relaxed); // all is quiet by now
+        for (auto& segment : segments_)
+            delete[] segment.load(std::memory_order_relaxed);  // all is quiet by now
     }
 
     /// Makes `count` more batches, empty. False: no memory.
@@ -55,17 +56,26 @@ public:
             // A number each; it orders nothing.
             const std::uint32_t index = made_.fetch_add(1, std::memory_order_relaxed);
             Batch* batch = place(index);
-            if (batch == nullptr) return false; // the number is lost, nothing else
+            if (batch == nullptr)
+                return false;  // the number is lost, nothing else
             batch->index = index;
             empty_.push(index, links());
         }
         return true;
     }
 
-    [[nodiscard]] Batch* take_full() noexcept { return take(full_); }
-    [[nodiscard]] Batch* take_empty() noexcept { return take(empty_); }
-    void give_full(Batch* batch) noexcept { full_.push(batch->index, links()); }
-    void give_empty(Batch* batch) noexcept { empty_.push(batch->index, links()); }
+    [[nodiscard]] Batch* take_full() noexcept {
+        return take(full_);
+    }
+    [[nodiscard]] Batch* take_empty() noexcept {
+        return take(empty_);
+    }
+    void give_full(Batch* batch) noexcept {
+        full_.push(batch->index, links());
+    }
+    void give_empty(Batch* batch) noexcept {
+        empty_.push(batch->index, links());
+    }
 
 private:
     // Segment k holds first_segment << k batches; 25 of them number more than any index.
@@ -83,12 +93,15 @@ private:
 
     Batch* place(std::uint32_t index) noexcept {
         const Place at = place_of(index);
-        if (at.segment >= segment_count) return nullptr;
+        if (at.segment >= segment_count)
+            return nullptr;
         auto& segment = segments_[at.segment];
-        Batch* batches = segment.load(std::memory_order_acquire); // pairs with the release of the CAS below
+        Batch* batches = segment.load(std::memory_order_acquire);  // pairs with the release of the CAS below
         if (batches == nullptr) {
-            std::unique_ptr<Batch[]> fresh(new (std::nothrow) Batch[std::size_t{first_segment} << at.segment]);
-            if (fresh == nullptr) return nullptr;
+            std::unique_ptr<Batch[]> fresh(new (std::nothrow)
+                                               Batch[std::size_t{first_segment} << at.segment]);
+            if (fresh == nullptr)
+                return nullptr;
             // release: pairs with the acquire above and below; acquire on failure: another thread's segment.
             if (segment.compare_exchange_strong(batches, fresh.get(), std::memory_order_acq_rel,
                                                 std::memory_order_acquire)) {
@@ -114,4 +127,4 @@ private:
     std::array<sync::atomic<Batch*>, segment_count> segments_{};
 };
 
-} // namespace sluice::memory
+}  // namespace sluice::memory

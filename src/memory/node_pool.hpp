@@ -28,7 +28,8 @@
 namespace sluice::memory {
 
 /// A pool of `Node`s. Node needs a default constructor; it is constructed once, with its slab.
-template <class Node> class NodePool {
+template <class Node>
+class NodePool {
 public:
     static constexpr std::size_t slab_nodes = Batch::capacity;
 
@@ -39,7 +40,8 @@ public:
 
     /// Readies a cache for its thread. False: no memory. **Progress**: lock-free, but for the resource.
     [[nodiscard]] bool open(Cache& cache) noexcept {
-        if (!depot_.add_batches(3)) return false;
+        if (!depot_.add_batches(3))
+            return false;
         cache.loaded = depot_.take_empty();
         cache.previous = depot_.take_empty();
         // With a fixed capacity, what this cache may hold back must not lessen what others were promised.
@@ -49,56 +51,66 @@ public:
     /// A node for this thread, or null: no memory, or none left of a fixed capacity.
     /// **Progress**: lock-free, but for the resource. **Cost**: a few ns; an exchange with the depot every 64.
     [[nodiscard]] Node* take(Cache& cache) noexcept {
-        if (cache.loaded->count == 0 && !refill(cache)) return nullptr;
+        if (cache.loaded->count == 0 && !refill(cache))
+            return nullptr;
         auto& batch = *cache.loaded;
         auto* node = static_cast<Node*>(batch.items[--batch.count]);
-        if (batch.count != 0) __builtin_prefetch(batch.items[batch.count - 1], 1);
+        if (batch.count != 0)
+            __builtin_prefetch(batch.items[batch.count - 1], 1);
         return node;
     }
 
     /// Takes a node back. **Progress**: lock-free. **Memory**: none; cannot fail.
     void give(Cache& cache, Node* node) noexcept {
-        if (cache.loaded->count == Batch::capacity) make_room(cache);
+        if (cache.loaded->count == Batch::capacity)
+            make_room(cache);
         cache.loaded->items[cache.loaded->count++] = node;
     }
 
     /// Allocates ahead until `nodes` exist beyond those in use at set-up. False: no memory.
     [[nodiscard]] bool reserve(std::size_t nodes) noexcept {
         for (std::size_t have = 0; have < nodes; have += slab_nodes) {
-            if (!add_slab()) return false;
+            if (!add_slab())
+                return false;
         }
         return true;
     }
 
     /// Nodes allocated so far.
     [[nodiscard]] std::uint64_t allocated() const noexcept {
-        return slabs_allocated_.load(std::memory_order_relaxed) * slab_nodes; // a count, it orders nothing
+        return slabs_allocated_.load(std::memory_order_relaxed) * slab_nodes;  // a count, it orders nothing
     }
 
     /// Visits every node there is, free ones too. **Thread**: any, before close(). **Progress**: wait-free.
-    template <class Visit> void for_each(Visit&& visit) const {
+    template <class Visit>
+    void for_each(Visit&& visit) const {
         // acquire: pairs with the release in add_slab(), so the nodes are seen constructed.
         for (Slab* slab = slabs_.load(std::memory_order_acquire); slab != nullptr; slab = slab->next) {
-            for (Node& node : slab->nodes) visit(node);
+            for (Node& node : slab->nodes)
+                visit(node);
         }
     }
 
     /// Ends the pool. `orphan(node)` marks a node and says whether a handle still owns it. The memory goes back
     /// now, or with the last of those. Returns whether it went back now.
-    template <class Orphan> [[nodiscard]] bool close(Orphan&& orphan) noexcept {
+    template <class Orphan>
+    [[nodiscard]] bool close(Orphan&& orphan) noexcept {
         closed_.store(true);
-        while (growing_.load() != 0) platform::yield(); // a submitter that will be refused is just allocating
+        while (growing_.load() != 0)
+            platform::yield();  // a submitter that will be refused is just allocating
         std::int64_t live = 0;
         for_each([&](Node& node) { live += orphan(node) ? 1 : 0; });
         // acq_rel: pairs with release_late(); whoever brings the sum to zero sees what the others did.
-        if (live_after_close_.fetch_add(live, std::memory_order_acq_rel) + live != 0) return false;
+        if (live_after_close_.fetch_add(live, std::memory_order_acq_rel) + live != 0)
+            return false;
         free_slabs();
         return true;
     }
 
     /// A handle let go of a node that was marked by close(). True: it was the last, the memory is gone.
     [[nodiscard]] bool release_late() noexcept {
-        if (live_after_close_.fetch_sub(1, std::memory_order_acq_rel) != 1) return false; // pairs with itself, close()
+        if (live_after_close_.fetch_sub(1, std::memory_order_acq_rel) != 1)
+            return false;  // pairs with itself, close()
         free_slabs();
         return true;
     }
@@ -115,8 +127,10 @@ private:
             return true;
         }
         Batch* full = depot_.take_full();
-        if (full == nullptr && !fixed_ && add_slab()) full = depot_.take_full();
-        if (full == nullptr) return false;
+        if (full == nullptr && !fixed_ && add_slab())
+            full = depot_.take_full();
+        if (full == nullptr)
+            return false;
         depot_.give_empty(cache.loaded);
         cache.loaded = full;
         return true;
@@ -128,7 +142,8 @@ private:
             cache.previous = depot_.take_empty();
         }
         std::swap(cache.loaded, cache.previous);
-        if (cache.loaded->count == Batch::capacity) make_room(cache);
+        if (cache.loaded->count == Batch::capacity)
+            make_room(cache);
     }
 
     [[nodiscard]] bool add_slab() noexcept {
@@ -140,20 +155,22 @@ private:
     }
 
     [[nodiscard]] bool add_slab_while_open() noexcept {
-        if (!depot_.add_batches(1)) return false;
+        if (!depot_.add_batches(1))
+            return false;
         Slab* slab = nullptr;
         try {
             slab = ::new (resource_->allocate(sizeof(Slab), alignof(Slab))) Slab;
         } catch (...) {
             return false;
         }
-        slab->next = slabs_.load(std::memory_order_relaxed); // the CAS below publishes it
+        slab->next = slabs_.load(std::memory_order_relaxed);  // the CAS below publishes it
         while (!slabs_.compare_exchange_weak(slab->next, slab, std::memory_order_release,
-                                             std::memory_order_relaxed)) { // release: pairs with for_each()
+                                             std::memory_order_relaxed)) {  // release: pairs with for_each()
         }
-        slabs_allocated_.fetch_add(1, std::memory_order_relaxed); // a count, it orders nothing
+        slabs_allocated_.fetch_add(1, std::memory_order_relaxed);  // a count, it orders nothing
         Batch* batch = depot_.take_empty();
-        for (Node& node : slab->nodes) batch->items[batch->count++] = &node;
+        for (Node& node : slab->nodes)
+            batch->items[batch->count++] = &node;
         depot_.give_full(batch);
         return true;
     }
@@ -179,4 +196,4 @@ private:
     sync::atomic<bool> closed_{false};
 };
 
-} // namespace sluice::memory
+}  // namespace sluice::memory

@@ -10,12 +10,16 @@
 
 namespace sluice::detail {
 
-struct ActorCell; // src/executor
+struct ActorCell;  // src/executor
 
 /// Identifies a context's type without RTTI: the address of a variable template's instance.
 using TypeId = const void*;
-template <class T> inline constexpr char type_tag = 0;
-template <class T> [[nodiscard]] constexpr TypeId type_id() noexcept { return &type_tag<T>; }
+template <class T>
+inline constexpr char type_tag = 0;
+template <class T>
+[[nodiscard]] constexpr TypeId type_id() noexcept {
+    return &type_tag<T>;
+}
 
 /// Keeps a cell (not its context) from being used for another actor.
 class SLUICE_API ActorRef {
@@ -23,18 +27,25 @@ public:
     ActorRef() noexcept = default;
     /// Takes over a reference that was counted already.
     explicit ActorRef(ActorCell* counted) noexcept : cell_(counted) {}
-    ActorRef(const ActorRef& other) noexcept : cell_(other.cell_) { retain(); }
+    ActorRef(const ActorRef& other) noexcept : cell_(other.cell_) {
+        retain();
+    }
     ActorRef(ActorRef&& other) noexcept : cell_(std::exchange(other.cell_, nullptr)) {}
     ActorRef& operator=(ActorRef other) noexcept {
         std::swap(cell_, other.cell_);
         return *this;
     }
     ~ActorRef() {
-        if (cell_ != nullptr) release();
+        if (cell_ != nullptr)
+            release();
     }
 
-    [[nodiscard]] ActorCell* get() const noexcept { return cell_; }
-    explicit operator bool() const noexcept { return cell_ != nullptr; }
+    [[nodiscard]] ActorCell* get() const noexcept {
+        return cell_;
+    }
+    explicit operator bool() const noexcept {
+        return cell_ != nullptr;
+    }
     [[nodiscard]] std::string_view id() const noexcept;
     [[nodiscard]] bool registered() const noexcept;
     [[nodiscard]] bool fatal() const noexcept;
@@ -60,8 +71,12 @@ public:
     }
     ~ContextRef();
 
-    [[nodiscard]] std::string_view id() const noexcept { return cell_.id(); }
-    [[nodiscard]] const ActorRef& cell() const noexcept { return cell_; }
+    [[nodiscard]] std::string_view id() const noexcept {
+        return cell_.id();
+    }
+    [[nodiscard]] const ActorRef& cell() const noexcept {
+        return cell_;
+    }
     /// The context if it is of that type, else null.
     [[nodiscard]] const void* context(TypeId type) const noexcept;
 
@@ -69,4 +84,4 @@ private:
     ActorRef cell_;
 };
 
-} // namespace sluice::detail
+}  // namespace sluice::detail

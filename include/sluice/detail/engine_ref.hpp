@@ -13,7 +13,7 @@
 
 namespace sluice::detail {
 
-class Engine; // src/executor
+class Engine;  // src/executor
 
 /// Owns one reference to an engine. Not the owner's role: see Executor for that.
 class SLUICE_API EngineRef {
@@ -29,7 +29,9 @@ public:
     }
     ~EngineRef();
 
-    [[nodiscard]] Engine* get() const noexcept { return engine_; }
+    [[nodiscard]] Engine* get() const noexcept {
+        return engine_;
+    }
 
 private:
     Engine* engine_ = nullptr;
@@ -43,7 +45,8 @@ struct ContextType {
     void (*destroy)(void* context) noexcept;
 };
 
-template <class Context> inline constexpr ContextType context_type{
+template <class Context>
+inline constexpr ContextType context_type{
     type_id<Context>(), sizeof(Context), alignof(Context),
     [](void* context) noexcept { static_cast<Context*>(context)->~Context(); }};
 
@@ -57,7 +60,9 @@ public:
     ~Registration();
 
     /// Whether the id was registered already; then nothing is to be constructed.
-    [[nodiscard]] bool exists() const noexcept { return fresh_ == nullptr; }
+    [[nodiscard]] bool exists() const noexcept {
+        return fresh_ == nullptr;
+    }
     /// Where the context is to be constructed.
     [[nodiscard]] void* storage() const noexcept;
     /// Publishes the actor; when another thread was faster, the constructed context is destroyed instead.
@@ -76,4 +81,4 @@ private:
 /// The refusal of a job that changes its context by a lane that only reads.
 [[nodiscard]] SLUICE_API Error lane_mismatch(std::string_view id, Lane lane, const JobOptions& options);
 
-} // namespace sluice::detail
+}  // namespace sluice::detail

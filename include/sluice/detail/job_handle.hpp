@@ -11,7 +11,7 @@
 
 namespace sluice::detail {
 
-struct JobNode; // defined in src/executor; a stable address while a handle exists
+struct JobNode;  // defined in src/executor; a stable address while a handle exists
 
 /// How a wait ended; all but `done` leave the handle as it was.
 enum class WaitStatus : std::uint8_t { done, timed_out, would_deadlock, no_state };
@@ -25,7 +25,8 @@ public:
     template <class Rep, class Period>
     [[nodiscard]] static std::int64_t nanoseconds(std::chrono::duration<Rep, Period> patience) {
         constexpr std::chrono::duration<double> longest = std::chrono::hours(24 * 365 * 100);
-        if (!(std::chrono::duration<double>(patience) < longest)) return forever;
+        if (!(std::chrono::duration<double>(patience) < longest))
+            return forever;
         return std::max<std::int64_t>(0, std::chrono::ceil<std::chrono::nanoseconds>(patience).count());
     }
 
@@ -39,9 +40,13 @@ public:
         }
         return *this;
     }
-    ~JobHandle() { drop(); }
+    ~JobHandle() {
+        drop();
+    }
 
-    [[nodiscard]] bool valid() const noexcept { return node_ != nullptr; }
+    [[nodiscard]] bool valid() const noexcept {
+        return node_ != nullptr;
+    }
     [[nodiscard]] bool done() const noexcept;
     [[nodiscard]] WaitStatus wait(std::int64_t patience_ns) noexcept;
     [[nodiscard]] Error wait_error(WaitStatus status) const;
@@ -52,11 +57,12 @@ public:
 
 private:
     void drop() noexcept {
-        if (node_ != nullptr) release(std::exchange(node_, nullptr));
+        if (node_ != nullptr)
+            release(std::exchange(node_, nullptr));
     }
     static void release(JobNode* node) noexcept;
 
     JobNode* node_ = nullptr;
 };
 
-} // namespace sluice::detail
+}  // namespace sluice::detail

@@ -28,12 +28,14 @@ struct JobOps {
 };
 
 /// A value whose lifetime is managed by hand; `void` stands as an empty value.
-template <class T> union Manual {
+template <class T>
+union Manual {
     using Value = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
     Manual() noexcept {}
     ~Manual() {}
     /// Constructs the value from what the call returns, without a move.
-    template <class Call> void emplace_from(Call&& call) {
+    template <class Call>
+    void emplace_from(Call&& call) {
         if constexpr (std::is_void_v<T>) {
             std::forward<Call>(call)();
             std::construct_at(&value);
@@ -41,7 +43,9 @@ template <class T> union Manual {
             ::new (static_cast<void*>(std::addressof(value))) Value(std::forward<Call>(call)());
         }
     }
-    void destroy() noexcept { std::destroy_at(std::addressof(value)); }
+    void destroy() noexcept {
+        std::destroy_at(std::addressof(value));
+    }
     static constexpr bool trivial = std::is_trivially_destructible_v<Value>;
 
     Value value;
@@ -49,12 +53,18 @@ template <class T> union Manual {
 
 /// A job of one step. `Context` is const in the lanes that only read. `install_is_fence` makes it the one-step
 /// form of a heavy job: built outside any exclusion, then one empty exclusive step.
-template <class F, class Context, class R, bool install_is_fence = false> class OneStep {
+template <class F, class Context, class R, bool install_is_fence = false>
+class OneStep {
 public:
-    template <class G> explicit OneStep(G&& fn) { std::construct_at(&fn_.value, std::forward<G>(fn)); }
+    template <class G>
+    explicit OneStep(G&& fn) {
+        std::construct_at(&fn_.value, std::forward<G>(fn));
+    }
 
 private:
-    static OneStep& cast(void* self) noexcept { return *static_cast<OneStep*>(self); }
+    static OneStep& cast(void* self) noexcept {
+        return *static_cast<OneStep*>(self);
+    }
     void run(Context& context) {
         result_.emplace_from([&]() -> R { return std::invoke(std::move(fn_.value), context); });
     }
@@ -67,15 +77,18 @@ public:
         .run = [](void* self, void* context) { cast(self).run(*static_cast<Context*>(context)); },
         .install = install_is_fence ? +[](void*, void*) {} : nullptr,
         .destroy_closure = [](void* self) noexcept { cast(self).fn_.destroy(); },
-        .destroy_result = Manual<R>::trivial ? nullptr : +[](void* self) noexcept { cast(self).result_.destroy(); },
+        .destroy_result =
+            Manual<R>::trivial ? nullptr : +[](void* self) noexcept { cast(self).result_.destroy(); },
         .result = [](void* self) noexcept -> void* { return std::addressof(cast(self).result_.value); },
     };
 };
 
 /// A heavy job of two steps: `build(const Context&) -> Artifact`, then `install(Context&, Artifact) -> R`.
-template <class Build, class Install, class Context, class Artifact, class R> class TwoStep {
+template <class Build, class Install, class Context, class Artifact, class R>
+class TwoStep {
 public:
-    template <class B, class I> TwoStep(B&& build, I&& install) {
+    template <class B, class I>
+    TwoStep(B&& build, I&& install) {
         std::construct_at(&install_.value, std::forward<I>(install));
         try {
             std::construct_at(&build_.value, std::forward<B>(build));
@@ -86,7 +99,9 @@ public:
     }
 
 private:
-    static TwoStep& cast(void* self) noexcept { return *static_cast<TwoStep*>(self); }
+    static TwoStep& cast(void* self) noexcept {
+        return *static_cast<TwoStep*>(self);
+    }
     void build(const Context& context) {
         artifact_.emplace_from([&]() -> Artifact { return std::invoke(std::move(build_.value), context); });
         built_ = true;
@@ -101,7 +116,8 @@ private:
         });
     }
     void destroy_closure() noexcept {
-        if (built_) artifact_.destroy();
+        if (built_)
+            artifact_.destroy();
         build_.destroy();
         install_.destroy();
     }
@@ -117,9 +133,10 @@ public:
         .run = [](void* self, void* context) { cast(self).build(*static_cast<const Context*>(context)); },
         .install = [](void* self, void* context) { cast(self).install(*static_cast<Context*>(context)); },
         .destroy_closure = [](void* self) noexcept { cast(self).destroy_closure(); },
-        .destroy_result = Manual<R>::trivial ? nullptr : +[](void* self) noexcept { cast(self).result_.destroy(); },
+        .destroy_result =
+            Manual<R>::trivial ? nullptr : +[](void* self) noexcept { cast(self).result_.destroy(); },
         .result = [](void* self) noexcept -> void* { return std::addressof(cast(self).result_.value); },
     };
 };
 
-} // namespace sluice::detail
+}  // namespace sluice::detail

@@ -17,9 +17,9 @@
 
 namespace sluice::detail {
 
-class Engine;     // src/executor
-struct ActorCell; // src/executor
-struct ThreadSlot; // src/executor
+class Engine;       // src/executor
+struct ActorCell;   // src/executor
+struct ThreadSlot;  // src/executor
 
 /// What a submission needs to know of its closure and caller.
 struct Request {
@@ -41,9 +41,13 @@ public:
     Draft& operator=(const Draft&) = delete;
     ~Draft();
 
-    [[nodiscard]] bool accepted() const noexcept { return node_ != nullptr; }
+    [[nodiscard]] bool accepted() const noexcept {
+        return node_ != nullptr;
+    }
     [[nodiscard]] Error refusal() const;
-    [[nodiscard]] void* payload() const noexcept { return payload_; }
+    [[nodiscard]] void* payload() const noexcept {
+        return payload_;
+    }
     /// Publishes the job. The handle is empty when none was asked for.
     [[nodiscard]] JobHandle commit() noexcept;
 
@@ -62,7 +66,8 @@ private:
 template <class Payload, class R, class... Parts>
 Completion<R> submit(ActorCell* cell, Lane lane, const JobOptions& options, Parts&&... parts) {
     Draft draft(cell, {lane, &options, &Payload::ops, sizeof(Payload), alignof(Payload), true});
-    if (!draft.accepted()) return Completion<R>(draft.refusal());
+    if (!draft.accepted())
+        return Completion<R>(draft.refusal());
     ::new (draft.payload()) Payload(std::forward<Parts>(parts)...);
     return Completion<R>(draft.commit());
 }
@@ -71,10 +76,11 @@ Completion<R> submit(ActorCell* cell, Lane lane, const JobOptions& options, Part
 template <class Payload, class... Parts>
 Result<void> post(ActorCell* cell, Lane lane, const JobOptions& options, Parts&&... parts) {
     Draft draft(cell, {lane, &options, &Payload::ops, sizeof(Payload), alignof(Payload), false});
-    if (!draft.accepted()) return Result<void>(std::unexpect, draft.refusal());
+    if (!draft.accepted())
+        return Result<void>(std::unexpect, draft.refusal());
     ::new (draft.payload()) Payload(std::forward<Parts>(parts)...);
     (void)draft.commit();
     return {};
 }
 
-} // namespace sluice::detail
+}  // namespace sluice::detail

@@ -27,20 +27,34 @@ inline constexpr std::uint32_t generation_unit = 1U << 8U;
 /// Ending a job is one addition: `queued + 1 == done`, and nothing carries.
 inline constexpr std::uint32_t ended_step = 1;
 
-[[nodiscard]] constexpr Phase phase(std::uint32_t word) noexcept { return static_cast<Phase>(word & phase_mask); }
-[[nodiscard]] constexpr bool done(std::uint32_t word) noexcept { return phase(word) == Phase::done; }
-[[nodiscard]] constexpr bool has_waiter(std::uint32_t word) noexcept { return (word & waiter_bit) != 0; }
-[[nodiscard]] constexpr bool dropped(std::uint32_t word) noexcept { return (word & dropped_bit) != 0; }
-[[nodiscard]] constexpr bool orphan(std::uint32_t word) noexcept { return (word & orphan_bit) != 0; }
+[[nodiscard]] constexpr Phase phase(std::uint32_t word) noexcept {
+    return static_cast<Phase>(word & phase_mask);
+}
+[[nodiscard]] constexpr bool done(std::uint32_t word) noexcept {
+    return phase(word) == Phase::done;
+}
+[[nodiscard]] constexpr bool has_waiter(std::uint32_t word) noexcept {
+    return (word & waiter_bit) != 0;
+}
+[[nodiscard]] constexpr bool dropped(std::uint32_t word) noexcept {
+    return (word & dropped_bit) != 0;
+}
+[[nodiscard]] constexpr bool orphan(std::uint32_t word) noexcept {
+    return (word & orphan_bit) != 0;
+}
 
 /// free -> drafted, in the next life.
 [[nodiscard]] constexpr std::uint32_t draft(std::uint32_t word) noexcept {
     return ((word & ~(generation_unit - 1)) + generation_unit) | static_cast<std::uint32_t>(Phase::drafted);
 }
 /// drafted -> queued.
-[[nodiscard]] constexpr std::uint32_t queue(std::uint32_t word) noexcept { return word + 1; }
+[[nodiscard]] constexpr std::uint32_t queue(std::uint32_t word) noexcept {
+    return word + 1;
+}
 /// any -> free, keeping the life.
-[[nodiscard]] constexpr std::uint32_t free(std::uint32_t word) noexcept { return word & ~(generation_unit - 1); }
+[[nodiscard]] constexpr std::uint32_t free(std::uint32_t word) noexcept {
+    return word & ~(generation_unit - 1);
+}
 
 /// Whether the words show one and the same life of a queued job: what was read between them is of that job.
 [[nodiscard]] constexpr bool same_queued_life(std::uint32_t before, std::uint32_t after) noexcept {
@@ -48,7 +62,8 @@ inline constexpr std::uint32_t ended_step = 1;
            (before & ~(generation_unit - 1)) == (after & ~(generation_unit - 1));
 }
 
-static_assert((static_cast<std::uint32_t>(Phase::queued) + ended_step) == static_cast<std::uint32_t>(Phase::done));
+static_assert((static_cast<std::uint32_t>(Phase::queued) + ended_step) ==
+              static_cast<std::uint32_t>(Phase::done));
 static_assert(phase(draft(0xFFFF'FF1FU)) == Phase::drafted && draft(0xFFFF'FF1FU) >> 8U == 0);
 
-} // namespace sluice::core::job_word
+}  // namespace sluice::core::job_word
