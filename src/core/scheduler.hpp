@@ -128,6 +128,8 @@ private:
     [[nodiscard]] Offer offer_class(JobClass c, Run& run) noexcept;
     [[nodiscard]] Offer visit(Actor& actor, JobClass c, bool has_permit, Run& run) noexcept;
     [[nodiscard]] bool class_may_go(JobClass c) const noexcept;
+    [[nodiscard]] bool fits_backlog(const Actor& actor, JobClass c, std::uint32_t jobs_max,
+                                    std::uint32_t job_ns) const noexcept;
     [[nodiscard]] bool line_may_move(JobClass c) const noexcept;
     [[nodiscard]] bool permit_for_line(JobClass c) noexcept;
     [[nodiscard]] bool take_permit(Actor& actor, JobClass c) noexcept;

@@ -117,10 +117,8 @@ Scheduler::Offer Scheduler::visit(Actor& actor, JobClass c, bool has_permit, Run
     const bool heavy = verdict == Verdict::needs_permit;
     const std::uint32_t job_ns = job_time(actor, heavy);
     const std::uint32_t batch = jobs_in_run(job_ns);
-    std::uint32_t jobs_max = heavy ? 1 : batch;
-    if (busy_ >= limits_.pool_size)
-        jobs_max = std::min(jobs_max, out_.room(limits_, job_ns));
-    if (jobs_max == 0)
+    const std::uint32_t jobs_max = heavy ? 1 : batch;
+    if (busy_ >= limits_.pool_size && !fits_backlog(actor, c, jobs_max, job_ns))
         return Offer::no_room;
     if (heavy && !has_permit && !take_permit(actor, c))
         return Offer::moved_on;
@@ -136,6 +134,13 @@ Scheduler::Offer Scheduler::visit(Actor& actor, JobClass c, bool has_permit, Run
     }
     hand_out(actor, c, jobs_max, job_ns, run);
     return Offer::handed_out;
+}
+
+/// The run must fit as a whole: if it were cut, who is cut would be so each time round, as one that is cut leaves a gap
+/// of just that size behind.
+bool Scheduler::fits_backlog(const Actor& actor, JobClass c, std::uint32_t jobs_max,
+                             std::uint32_t job_ns) const noexcept {
+    return out_.room(limits_, job_ns) >= std::min(jobs_max, actor.queue(c).size);
 }
 
 /// Heavy jobs never wait in the backlog: without an idle worker nobody in line is asked.
