@@ -4,15 +4,19 @@
 
 #include "core/words/admission_word.hpp"
 #include "core/words/claim_word.hpp"
-#include "core/words/job_state_word.hpp"
+#include "core/words/job_word.hpp"
+#include "core/words/permit_word.hpp"
 #include "every_choice.hpp"
 
 #include <doctest/doctest.h>
 
+#include <cstdint>
 #include <set>
+#include <utility>
 #include <vector>
 
 using namespace sluice::core;
+namespace job_word = sluice::core::job_word;
 using sluice::core::test::EveryChoice;
 
 TEST_CASE("Claim word: fields do not touch each other, and the initial value has nothing left") {
@@ -111,128 +115,99 @@ TEST_CASE(
     CHECK(admission(AdmissionWord::of(1'000, false), 0, ~std::uint64_t{0}).action == AdmissionAction::admit);
 }
 
-namespace {
-
-JobStateWord state(Phase phase, bool waiter = false, bool dropped = false, bool orphan = false,
-                   std::uint32_t generation = 5) {
-    return JobStateWord{generation * JobStateWord::generation_one | (waiter ? JobStateWord::waiter_bit : 0) |
-                        (dropped ? JobStateWord::handle_dropped_bit : 0) |
-                        (orphan ? JobStateWord::orphan_bit : 0)}
-        .with_phase(phase);
-}
-
-constexpr Phase phases[] = {Phase::free, Phase::constructing, Phase::queued, Phase::running, Phase::done};
-
-}  // namespace
-
-TEST_CASE("Job state word: masks do not overlap, and the initial value is a free node") {
-    CHECK(JobStateWord{}.phase() == Phase::free);
-    CHECK((JobStateWord::phase_mask | JobStateWord::waiter_bit | JobStateWord::handle_dropped_bit |
-           JobStateWord::orphan_bit | JobStateWord::generation_mask) == 0xffff'ffffU);
-    CHECK((JobStateWord::phase_mask + JobStateWord::waiter_bit + JobStateWord::handle_dropped_bit +
-           JobStateWord::orphan_bit + JobStateWord::generation_mask) == 0xffff'ffffU);
-}
-
-TEST_CASE("Job state word: every transition from every state") {
-    using enum JobStateAction;
-    for (const Phase phase : phases)
-        for (unsigned bits = 0; bits < 8; ++bits) {
-            const bool waiter = (bits & 1) != 0, dropped = (bits & 2) != 0, orphan = (bits & 4) != 0;
-            const JobStateWord old = state(phase, waiter, dropped, orphan);
-            const JobStateAction last = orphan ? free_memory : recycle;
-            const bool lives = phase != Phase::free;
-            const bool is_done = phase == Phase::done;
-
-            for (const bool posted : {false, true}) {
-                const JobStateStep step = job_state::allocate(old, posted);
-                CHECK(step.word == (lives ? old : state(Phase::constructing, false, posted, false, 6)));
-                CHECK(step.action == (lives ? not_allowed : nothing));
-            }
-            const JobStateStep queued = job_state::queue(old);
-            CHECK(queued.word == (phase == Phase::constructing ? old.with_phase(Phase::queued) : old));
-            CHECK(queued.action == (phase == Phase::constructing ? nothing : not_allowed));
-            const JobStateStep started = job_state::start(old);
-            CHECK(started.word == (phase == Phase::queued ? old.with_phase(Phase::running) : old));
-            CHECK(started.action == (phase == Phase::queued ? nothing : not_allowed));
-
-            const JobStateStep finished = job_state::finish(old);
-            if (!lives || is_done) {
-                CHECK(finished.action == not_allowed);
-                CHECK(finished.word == old);
-            } else {
-                CHECK(finished.word == state(Phase::done, false, dropped, orphan));
-                CHECK(finished.action == (dropped ? last : waiter ? wake : nothing));
-            }
-
-            const JobStateStep waits = job_state::wait(old);
-            if (!lives || dropped)
-                CHECK(waits.action == not_allowed);
-            else
-                CHECK(waits.word == (is_done ? old : state(phase, true, false, orphan)));
-
-            const JobStateStep drops = job_state::drop_handle(old);
-            if (!lives || dropped) {
-                CHECK(drops.action == not_allowed);
-            } else {
-                CHECK(drops.word == state(phase, false, true, orphan));
-                CHECK(drops.action == (is_done ? last : nothing));
-            }
-
-            CHECK(job_state::abandon(old).action == (is_done ? nothing : not_allowed));
-            const JobStateStep released = job_state::release(old);
-            CHECK(released.action == (is_done && dropped ? nothing : not_allowed));
-            if (is_done && dropped)
-                CHECK(released.word == state(Phase::free));
+TEST_CASE("Job word: masks do not overlap, the initial value is a free node, and phases count up") {
+    constexpr std::uint32_t generation_mask = ~(job_word::generation_unit - 1);
+    constexpr std::uint32_t parts[] = {job_word::phase_mask, job_word::waiter_bit, job_word::dropped_bit,
+                                       job_word::orphan_bit, generation_mask};
+    std::uint32_t all = 0;
+    for (const std::uint32_t part : parts) {
+        CHECK((all & part) == 0);
+        all |= part;
+    }
+    CHECK(job_word::phase(0) == job_word::Phase::free);
+    for (const std::uint32_t generation : {0U, 1U, 5U, 0xff'ffffU})
+        for (std::uint32_t flags = 0; flags < 8; ++flags) {
+            const std::uint32_t old = generation * job_word::generation_unit | flags * job_word::waiter_bit;
+            const std::uint32_t drafted = job_word::draft(old);
+            CHECK(job_word::phase(drafted) == job_word::Phase::drafted);
+            CHECK(drafted / job_word::generation_unit == (generation + 1) % (1U << 24));
+            CHECK_FALSE(
+                (job_word::has_waiter(drafted) || job_word::dropped(drafted) || job_word::orphan(drafted)));
+            const std::uint32_t queued = job_word::queue(drafted);
+            CHECK(job_word::phase(queued) == job_word::Phase::queued);
+            // Ending keeps whatever the handle has written meanwhile, and carries into nothing.
+            const std::uint32_t marked = queued | flags * job_word::waiter_bit;
+            const std::uint32_t ended = marked + job_word::ended_step;
+            CHECK(job_word::done(ended));
+            CHECK((ended & ~job_word::phase_mask) == (marked & ~job_word::phase_mask));
+            CHECK(job_word::free(ended) == (queued & generation_mask));
         }
 }
 
+TEST_CASE("Job word: one life is told from the next, and from a job that has ended") {
+    const std::uint32_t first = job_word::queue(job_word::draft(0));
+    const std::uint32_t second = job_word::queue(job_word::draft(job_word::free(first)));
+    CHECK(job_word::same_queued_life(first, first | job_word::waiter_bit));
+    CHECK(job_word::same_queued_life(first, first | job_word::dropped_bit));
+    CHECK_FALSE(job_word::same_queued_life(first, second));
+    CHECK_FALSE(job_word::same_queued_life(first, first + job_word::ended_step));
+    CHECK_FALSE(job_word::same_queued_life(job_word::draft(0), job_word::draft(0)));
+}
+
 TEST_CASE(
-    "E16 E19 job state word: in every interleaving of executor and handle the node is given back exactly "
-    "once") {
-    for (const bool abandoned : {false, true}) {
-        EveryChoice tree;
-        std::set<JobStateAction> seen;
-        do {
-            JobStateWord word = job_state::queue(job_state::allocate({}, false).word).word;
-            int given_back = 0, woken = 0;
-            bool slept = false;
-            int executor = 0, handle = 0;  // steps done: start, finish, abandon; wait, drop
-            const auto take = [&](const JobStateStep& step) {
-                REQUIRE(step.action != JobStateAction::not_allowed);
-                word = step.word;
-                seen.insert(step.action);
-                given_back +=
-                    step.action == JobStateAction::recycle || step.action == JobStateAction::free_memory;
-                woken += step.action == JobStateAction::wake;
-            };
-            const int executor_steps = abandoned ? 3 : 2;
-            while (executor < executor_steps || handle < 2) {
-                // An executor is destroyed with a node only while a handle keeps it.
-                if (executor == 2 && handle == 2 && abandoned)
-                    break;
-                const bool by_handle = handle < 2 && (executor == executor_steps || (tree.choose(2) == 1));
-                if (by_handle) {
-                    if (handle++ == 0) {
-                        take(job_state::wait(word));
-                        slept = word.waiter();
-                    } else {
-                        take(job_state::drop_handle(word));
-                    }
-                } else if (executor < executor_steps) {
-                    const int step = executor++;
-                    take(step == 0   ? job_state::start(word)
-                         : step == 1 ? job_state::finish(word)
-                                     : job_state::abandon(word));
+    "E16 E19 job word: in every interleaving of engine and handle the later one frees, and a sleeper is "
+    "woken") {
+    EveryChoice tree;
+    std::set<std::pair<int, bool>> seen;  // who freed, and whether somebody was woken
+    do {
+        std::uint32_t word = job_word::queue(job_word::draft(0));
+        int freed_by_engine = 0, freed_by_handle = 0;
+        bool ended = false, sleeps = false, woken = false;
+        int handle_steps = 0;  // wait, then drop
+        while (!ended || handle_steps < 2) {
+            const bool handle_may_go = handle_steps < 2 && (!sleeps || woken);
+            const bool by_handle = handle_may_go && (ended || tree.choose(2) == 1);
+            if (!by_handle) {
+                REQUIRE_FALSE(ended);  // a sleeper that nobody can wake any more
+                const std::uint32_t old = word;
+                word += job_word::ended_step;
+                ended = true;
+                woken = job_word::has_waiter(old);
+                freed_by_engine += job_word::dropped(old);
+            } else if (handle_steps == 0) {
+                handle_steps = 1;
+                const bool waits = tree.choose(2) == 1;
+                if (waits && !job_word::done(word)) {
+                    word |= job_word::waiter_bit;
+                    sleeps = true;
                 }
+            } else {
+                handle_steps = 2;
+                freed_by_handle += job_word::done(word);
+                word |= job_word::dropped_bit;
             }
-            CHECK(given_back == 1);
-            CHECK(woken <= 1);
-            if (woken == 1)
-                CHECK(slept);
-            CHECK(job_state::release(word).word.phase() == Phase::free);
-        } while (tree.next());
-        CHECK(seen.contains(JobStateAction::recycle));
-        CHECK(seen.contains(JobStateAction::wake));
-        CHECK(seen.contains(JobStateAction::free_memory) == abandoned);
-    }
+        }
+        CHECK(freed_by_engine + freed_by_handle == 1);
+        CHECK(woken == sleeps);
+        seen.emplace(freed_by_engine, woken);
+    } while (tree.next());
+    CHECK(seen == std::set<std::pair<int, bool>>{{0, false}, {0, true}, {1, false}});
+}
+
+TEST_CASE("E9 permit word: never more out than there are, and never fewer than none") {
+    for (std::uint32_t capacity = 0; capacity <= 3; ++capacity)
+        for (std::uint32_t out = 0; out <= capacity; ++out) {
+            const PermitWord word = PermitWord::of(capacity, out);
+            CHECK(word.capacity() == capacity);
+            CHECK(word.out() == out);
+            CHECK(word.available() == capacity - out);
+            const PermitStep taken_step = one_taken(word);
+            CHECK(taken_step.allowed == (out < capacity));
+            CHECK(taken_step.after == PermitWord::of(capacity, out < capacity ? out + 1 : out));
+            const PermitStep given_step = one_given_back(word);
+            CHECK(given_step.allowed == (out > 0));
+            CHECK(given_step.after == PermitWord::of(capacity, out > 0 ? out - 1 : out));
+        }
+    CHECK_FALSE(one_taken(PermitWord{}).allowed);
+    CHECK(PermitWord::of(0xffff'ffffU, 0xffff'fffeU).available() == 1);
 }
