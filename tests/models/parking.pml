@@ -54,7 +54,7 @@ byte rest[WORKERS];
 #endif
 #define BIT(i) (1 << (i))
 
-/* One linearisable step: clear the lowest bit of `parked`, or find none. The token is left out: a parked worker
+/* One linearisable step: clear the lowest bit of `parked`, or find none. The token is left out: who is parked
  * waits for its own bit to be cleared (the code may see stray tokens, and asks the bit for that reason). */
 inline clear_lowest(found)
 {

@@ -1,0 +1,166 @@
+// Goal (E14, X11 b): a baton passes between threads, each submits the next job; they come out in that order. And no job
+// is lost or doubled, whoever holds the role.
+// Method: several batons at once over a few threads, which number their jobs as the executor does, by one counter; others
+// submit without a baton and are suspended between number and push, so that there are gaps; two threads share the role.
+// The same stress must fail without the ordering step, and with an ordering step that does not look at gaps.
+// SLUICE_TEST_SECONDS=n lets the first case run longer.
+#include "core/job.hpp"
+#include "sync/ingress.hpp"
+
+#include "support/stress.hpp"
+#include "support/unordered_ingress.hpp"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <deque>
+#include <memory_resource>
+#include <thread>
+
+using namespace sluice;
+
+namespace {
+
+constexpr unsigned batons = 3;
+constexpr unsigned carriers = 4;  // threads that pass batons
+constexpr unsigned strays = 2;    // threads without one
+constexpr unsigned consumers = 2;
+
+/// A job of a baton has its place in the baton's row in `order`, and the baton's name in `cost`; a stray's has cost 0.
+struct Result {
+    std::uint64_t emitted = 0;
+    std::uint64_t submitted = 0;
+    std::uint64_t out_of_order = 0;
+    double seconds = 0;
+};
+
+template <typename Ingress>
+Result pass_batons(double most_seconds, std::uint64_t most_jobs) {
+    using Clock = std::chrono::steady_clock;
+    const auto begin = Clock::now();
+    const auto since = [begin] { return std::chrono::duration<double>(Clock::now() - begin).count(); };
+
+    Ingress ingress(*std::pmr::new_delete_resource());
+    std::atomic<std::uint64_t> numbers{0};
+    std::atomic<std::uint64_t> submitted{0};
+    std::atomic<bool> stop{false};
+    std::atomic<bool> role{false};
+    std::atomic<unsigned> submitting{carriers + strays};
+    struct alignas(64) Baton {
+        std::atomic<unsigned> holder{0};
+        std::uint64_t place = 0;  // the holder's
+    };
+    std::array<Baton, batons> row;
+    std::array<std::uint64_t, batons> seen{};  // the role's
+    std::uint64_t emitted = 0;                 // the role's
+    std::uint64_t out_of_order = 0;            // the role's
+    // Nodes live until the end, and jobs are bounded, so no pool is needed.
+    std::array<std::deque<core::Job>, carriers + strays> nodes;
+
+    const auto submit = [&](auto& lane, core::Job& job) {
+        // Relaxed: the batons order the submissions, and nothing else does.
+        job.number = numbers.fetch_add(1, std::memory_order_relaxed) + 1;
+        return Ingress::push(lane, job);
+    };
+
+    test::run_together(carriers + strays + consumers, [&](unsigned me) {
+        test::Random random(me);
+        if (me < carriers + strays) {
+            auto* const lane = ingress.add_lane();
+            std::uint64_t mine = 0;
+            while (!stop.load(std::memory_order_relaxed)) {
+                bool idle = true;
+                if (me < carriers) {
+                    for (unsigned b = 0; b < batons; ++b) {
+                        // Acquire: what the last holder submitted happened before what this one does.
+                        if (row[b].holder.load(std::memory_order_acquire) != me) {
+                            continue;
+                        }
+                        core::Job& job = nodes[me].emplace_back();
+                        job.cost = b + 1;
+                        job.order = ++row[b].place;
+                        idle = !submit(*lane, job);
+                        ++mine;
+                        row[b].holder.store(static_cast<unsigned>(random.below(carriers)),
+                                            std::memory_order_release);
+                    }
+                } else if (random.one_in(4)) {
+                    core::Job& job = nodes[me].emplace_back();
+                    job.cost = 0;
+                    job.number = numbers.fetch_add(1, std::memory_order_relaxed) + 1;
+                    if (random.one_in(32)) {
+                        std::this_thread::sleep_for(std::chrono::microseconds(random.below(200)));
+                    } else {
+                        std::this_thread::yield();
+                    }
+                    idle = !Ingress::push(*lane, job);
+                    ++mine;
+                }
+                if (idle || random.one_in(64)) {
+                    std::this_thread::yield();
+                }
+            }
+            submitted.fetch_add(mine);
+            submitting.fetch_sub(1);
+            return;
+        }
+        std::array<core::Job*, 128> out{};
+        for (;;) {
+            // Read before the drain: if nobody submits any more, this drain, or one that sees nothing pending, is the last.
+            const bool last = submitting.load() == 0;
+            if (!role.exchange(true)) {
+                const std::size_t count = ingress.drain(out.data(), 1 + random.below(out.size()));
+                for (std::size_t i = 0; i < count; ++i) {
+                    const core::Job& job = *out[i];
+                    if (job.cost > 0 && job.order != ++seen[job.cost - 1]) {
+                        ++out_of_order;
+                    }
+                }
+                emitted += count;
+                if (out_of_order > 0 || emitted > most_jobs || since() > most_seconds) {
+                    stop.store(true, std::memory_order_relaxed);
+                }
+                role.store(false);
+                if (count > 0 && !random.one_in(16)) {
+                    continue;
+                }
+            }
+            if (last && !ingress.pending()) {
+                return;
+            }
+            std::this_thread::yield();
+        }
+    });
+    return {emitted, submitted.load(), out_of_order, since()};
+}
+
+}  // namespace
+
+TEST_CASE("E14, X11b: batons between threads come out in their order") {
+    const char* const given = std::getenv("SLUICE_TEST_SECONDS");
+    const double most_seconds = given != nullptr ? std::strtod(given, nullptr) : 5;
+    const Result result = pass_batons<sync::Ingress>(most_seconds, 500'000'000);
+    MESSAGE("with the ordering step: " << result.emitted << " jobs in " << result.seconds << " s");
+    CHECK(result.out_of_order == 0);
+    CHECK(result.emitted == result.submitted);
+    CHECK(result.emitted > 1'000);
+}
+
+TEST_CASE("E14, X11b: the stress fails without the ordering step") {
+    const Result result = pass_batons<test::UnorderedIngress>(60, 100'000'000);
+    MESSAGE("without the ordering step: out of order after " << result.emitted << " jobs, " << result.seconds
+                                                             << " s");
+    CHECK(result.out_of_order > 0);
+    CHECK(result.emitted == result.submitted);
+}
+
+TEST_CASE("E14, X11b: the stress fails when gaps are jumped without a look") {
+    const Result result = pass_batons<test::CarelessIngress>(60, 100'000'000);
+    MESSAGE("without a look: out of order after " << result.emitted << " jobs, " << result.seconds << " s");
+    CHECK(result.out_of_order > 0);
+    CHECK(result.emitted == result.submitted);
+}
