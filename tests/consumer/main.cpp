@@ -1,6 +1,6 @@
 // What a user's program looks like to the linker: it includes, calls into the compiled library, and checks two promises
 // that only a foreign program can check. Built three ways by ./run.
-#include <sluice/version.hpp>
+#include <sluice/sluice.hpp>
 
 #include <cstdio>
 #include <cstring>
@@ -29,6 +29,19 @@ bool malloc_is_still_libc() {
     return true;
 }
 
+// The engine and its templates, from outside: a value comes back, and a refusal does.
+bool jobs_run() {
+    sluice::Executor executor;
+    auto counter = executor.add_actor("counter", 0);
+    auto added = counter.mutate([](int& value) { return ++value; });
+    auto result = added.wait();
+    if (!result || *result != 1) {
+        std::fputs("a job did not come back with its value\n", stderr);
+        return false;
+    }
+    return true;
+}
+
 }  // namespace
 
 int main() {
@@ -36,7 +49,8 @@ int main() {
         std::fputs("headers and library are of two versions\n", stderr);
         return 1;
     }
-    if (!malloc_is_still_libc()) {
+    // Jobs first: whatever allocator they bring in is loaded when we look whose malloc this is.
+    if (!jobs_run() || !malloc_is_still_libc()) {
         return 1;
     }
     std::puts("consumer ok");

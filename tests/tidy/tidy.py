@@ -221,8 +221,25 @@ def every_source_is_built(tree):
                 yield path, 1, "no meson.build names it, so nobody compiles it"
 
 
+def readme_shows_the_example(tree):
+    """What README prints is what CI compiles, but for line breaks and the standard library's includes."""
+    block = re.search(r"^```cpp\n(.*?)^```$", tree.text.get("README.md", ""), re.M | re.S)
+    example = tree.text.get("examples/hello.cpp")
+    if block is None or example is None:
+        return
+    example = re.sub(r"\A(//[^\n]*\n)*", "", example)
+
+    def bare(text):
+        return re.sub(r"\s+", "", re.sub(r"^#include <[^/>]+>$", "", text, flags=re.M))
+
+    if bare(block[1]) != bare(example):
+        line = tree.text["README.md"].count("\n", 0, block.start()) + 1
+        yield "README.md", line, "the example differs from examples/hello.cpp"
+
+
 RULES = [atomics_through_the_seam, core_is_pure, includes_follow_the_arrows, no_locks, no_fences,
-         files_fit_one_sitting, plain_text, pragma_once, wraps_are_pinned, every_source_is_built]
+         files_fit_one_sitting, plain_text, pragma_once, wraps_are_pinned, every_source_is_built,
+         readme_shows_the_example]
 
 
 def breaches(root):

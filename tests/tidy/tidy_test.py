@@ -16,6 +16,9 @@ ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 
 # A tree that keeps every rule, small enough to read here.
 CLEAN = {
+    "README.md": "```cpp\n#include <sluice/a.hpp>\nint main() {}\n```\n",
+    "examples/meson.build": "e = 'hello'\n",
+    "examples/hello.cpp": "// Says so.\n#include <sluice/a.hpp>\n\n#include <cstdio>\n\nint main() {\n}\n",
     "meson.build": "project('x', 'cpp')\nsources = files('src/core/a.cpp', 'src/sync/a.cpp', 'src/executor/a.cpp')\n",
     "include/sluice/a.hpp": "#pragma once\n#include <sluice/detail/b.hpp>\n",
     "include/sluice/detail/b.hpp": "#pragma once\n",
@@ -61,6 +64,7 @@ REFUSED = [
     ("wraps_are_pinned", "subprojects/q.wrap", "[wrap-file]\n[provide]\nq = q_dep\n"),
     ("wraps_are_pinned", "subprojects/q.wrap", "[wrap-file]\nsource_hash = " + "0" * 64 + "\n"),
     ("wraps_are_pinned", "subprojects/q.wrap", CLEAN["subprojects/q.wrap"] + "patch_directory = q\n"),
+    ("readme_shows_the_example", "README.md", "```cpp\n#include <sluice/a.hpp>\nint main() { return 0; }\n```\n"),
     ("every_source_is_built", "src/executor/forgotten.cpp", "int x;\n"),
     ("every_source_is_built", "include/sluice/forgotten.hpp", "#pragma once\n"),
 ]
