@@ -49,9 +49,10 @@ namespace sluice::detail {
 
 /// Where the calling thread stands with regard to engines; null fields outside of their threads.
 struct ThreadContext {
-    Engine* engine = nullptr;    ///< whose worker or home thread this is
-    Worker* worker = nullptr;    ///< null on the home thread
-    JobNode* running = nullptr;  ///< the job inside which the thread is
+    Engine* engine = nullptr;  ///< whose worker or home thread this is
+    Worker* worker = nullptr;  ///< null on the home thread
+    ActorCell* inside =
+        nullptr;  ///< the actor of the run that the worker is in: its jobs, and what they destroy
 };
 [[nodiscard]] ThreadContext& this_thread_context() noexcept;
 
@@ -108,7 +109,7 @@ public:
 
     // wait.cpp
     [[nodiscard]] WaitStatus wait(JobNode& node, std::int64_t patience_ns) noexcept;
-    [[nodiscard]] WaitStatus wait_inside_job(Worker& worker, const JobNode* running, JobNode& node,
+    [[nodiscard]] WaitStatus wait_inside_job(Worker& worker, ActorCell* source, JobNode& node,
                                              std::int64_t patience_ns) noexcept;
     [[nodiscard]] static WaitStatus sleep_on(JobNode& node, std::int64_t patience_ns) noexcept;
     [[nodiscard]] bool waits_lead(const ActorCell* start, const ActorCell* target) const noexcept;

@@ -92,15 +92,14 @@ WaitStatus Engine::wait(JobNode& node, std::int64_t patience_ns) noexcept {
         nullptr) {  // a home thread keeps time for everybody and must not sleep on a job of its own
         return here.engine == this ? WaitStatus::would_deadlock : sleep_on(node, patience_ns);
     }
-    return here.engine->wait_inside_job(*here.worker, here.running, node, patience_ns);
+    return here.engine->wait_inside_job(*here.worker, here.inside, node, patience_ns);
 }
 
-WaitStatus Engine::wait_inside_job(Worker& worker, const JobNode* running, JobNode& node,
+WaitStatus Engine::wait_inside_job(Worker& worker, ActorCell* source, JobNode& node,
                                    std::int64_t patience_ns) noexcept {
     const bool own = node.engine == this;
     // The awaited job has not ended, so its actor's cell stays what it is as long as that holds.
     auto* target = own ? static_cast<ActorCell*>(node.actor) : nullptr;
-    auto* source = running == nullptr ? nullptr : static_cast<ActorCell*>(running->actor);
     if (own && target == source)
         return WaitStatus::would_deadlock;
 

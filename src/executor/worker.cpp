@@ -23,6 +23,7 @@ constexpr std::uint32_t tiny_run_ns = 10'000;
 
 void Worker::main() noexcept {
     slot_ = engine_.enter_thread(this);
+    context_ = &this_thread_context();
     engine_.start_looking();
     for (;;) {
         if (run_batch())
@@ -73,6 +74,7 @@ void Worker::begin_run(JobNode& first) noexcept {
     run_.step = first.built ? core::Step::install : first.step;
     run_.expected_ns = first.run_expected_ns;
     in_run_ = true;
+    context_->inside = static_cast<ActorCell*>(first.actor);
     clock_stride_ = first.run_expected_ns > tiny_run_ns ? 1 : 8;
     long_run_ = first.run_is_long;
     run_started_at.store(clock_, memory_order_relaxed);  // a time for snapshots, it orders nothing
@@ -90,6 +92,7 @@ void Worker::end_run(core::JobChain rest) noexcept {
     run_.rest = rest;
     clock_ = now;
     in_run_ = false;
+    context_->inside = nullptr;
     report({run_, RunReport::Kind::ended});
     if (long_run_)
         engine_.start_looking();
@@ -137,15 +140,12 @@ void Worker::execute_heavy(JobNode& node) noexcept {
 }
 
 std::exception_ptr Worker::attempt(JobNode& node, void (*step)(void*, void*)) noexcept {
-    auto& cell = static_cast<ActorCell&>(*node.actor);
-    this_thread_context().running = &node;
     std::exception_ptr thrown;
     try {
-        step(node.payload, cell.context);
+        step(node.payload, static_cast<ActorCell&>(*node.actor).context);
     } catch (...) {
         thrown = std::current_exception();
     }
-    this_thread_context().running = nullptr;
     return thrown;
 }
 

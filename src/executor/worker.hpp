@@ -21,6 +21,7 @@ namespace sluice::detail {
 
 class Engine;
 struct ActorCell;
+struct ThreadContext;
 struct ThreadSlot;
 
 /// What a worker tells the scheduler, one record a run (not a job).
@@ -87,6 +88,7 @@ private:
     Engine& engine_;
     const unsigned index_;
     ThreadSlot* slot_ = nullptr;
+    ThreadContext* context_ = nullptr;
 
     // The run in progress.
     core::RunEnd run_{};
