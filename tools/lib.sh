@@ -85,13 +85,17 @@ require_packages() {
         fail "$exit_packages" "apt-get could not install: ${missing[*]}"
 }
 
-# Packages of "build", and a C++ compiler that is good enough. Sets and exports CXX when the caller has not.
+# Packages of "build", and a C++ compiler that is good enough: CXX of the caller, else the first that will do. It ends up
+# in `compiler`, and behind ccache in CXX for Meson, which looks for ccache only where nobody names a compiler.
 require_build_tools() {
     local packages
     mapfile -t packages < <(packages_for build)
     require_packages "${packages[@]}"
 
-    [[ -z ${CXX:-} ]] || return 0
+    if [[ -n ${CXX:-} ]]; then
+        use_compiler "$CXX"
+        return 0
+    fi
     choose_compiler && return 0
     say "No C++ compiler here compiles tools/probe/cxx23.cpp (tried: ${compilers_tried[*]})"
     require_packages g++
@@ -100,15 +104,23 @@ require_build_tools() {
 
 compilers_tried=(c++ g++ clang++-19)
 choose_compiler() {
-    local compiler
     for compiler in "${compilers_tried[@]}"; do
         if command -v "$compiler" >/dev/null &&
             "$compiler" -std=c++2b -fsyntax-only tools/probe/cxx23.cpp >/dev/null 2>&1; then
-            export CXX=$compiler
+            use_compiler "$compiler"
             return 0
         fi
     done
     return 1
+}
+
+use_compiler() {
+    compiler=${1#ccache }
+    if command -v ccache >/dev/null; then
+        export CXX="ccache $compiler"
+    else
+        export CXX=$compiler
+    fi
 }
 
 # ---- build and test ------------------------------------------------------------------------------------------------
@@ -123,7 +135,6 @@ configure() {
     fi
     rm -rf "$folder"
     mkdir -p "$folder"
-    # ccache, where installed, is found by Meson itself.
     if ! meson setup "$folder" "$@" >"$folder/setup.log" 2>&1; then
         cat "$folder/setup.log" >&2
         return 1

@@ -46,8 +46,9 @@ WaitStatus Engine::sleep_on(JobNode& node, std::int64_t patience_ns) noexcept {
     for (;;) {
         // The word goes into the wait as it was announced, so an end between announcement and sleep is noticed.
         while (!job_word::done(word) && !job_word::has_waiter(word)) {
-            // acquire on failure: pairs with the release in complete().
-            if (node.state.compare_exchange_weak(word, word | job_word::waiter_bit, memory_order_relaxed,
+            // acquire is for the failure: pairs with the release in complete(). The success needs none, but g++ 12
+            // warns, unoptimised, of a failure that is stronger.
+            if (node.state.compare_exchange_weak(word, word | job_word::waiter_bit, memory_order_acquire,
                                                  memory_order_acquire)) {
                 word |= job_word::waiter_bit;
             }
