@@ -104,7 +104,7 @@ public:
     [[nodiscard]] Result<Actor<Context>> find_actor(std::string_view id) const;
 
     /// Removes an actor (E4): its queued jobs complete with `actor_removed`, running ones finish, and the
-    /// context is destroyed after the last of them and of all listings, on a worker. False: no such actor.
+    /// context is destroyed after the last of them and of all listings, on one of the executor's threads. False: no such actor.
     bool remove_actor(std::string_view id);
 
     /// All registered actors (E6). **Progress**: lock-free. **Cost**: O(registered). **Memory**: the vector.
