@@ -9,6 +9,7 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <vector>
 
 using namespace sluice;
 using namespace sluice::core;
@@ -36,7 +37,13 @@ std::string walk(EveryChoice& tree, const Limits& limits, unsigned permits, cons
             return "E33: counters or permits are off";
 
         const std::size_t runs = checked.world.running.size();
-        const std::size_t ends = size.failures ? 2 * runs : runs;
+        std::vector<std::size_t>
+            may_fail;  // elsewhere a job that throws is, to the scheduler, one that ended
+        for (std::size_t i = 0; size.failures && i < runs; ++i)
+            if (checked.world.running[i].lane == Lane::mutating ||
+                checked.world.running[i].lane == Lane::heavy_init)
+                may_fail.push_back(i);
+        const std::size_t ends = runs + may_fail.size();
         const bool may_submit = submitted < size.submissions;
         const bool may_end_early = size.endings && may_submit;  // later it would meet nothing new
         const std::size_t options = (may_submit ? 1U : 0U) + ends + (may_end_early && !removed ? 1U : 0U) +
@@ -45,7 +52,10 @@ std::string walk(EveryChoice& tree, const Limits& limits, unsigned permits, cons
             break;
         std::size_t option = tree.choose(options);
         if (option < ends) {
-            checked.end(option % runs, {.failed = option >= runs});
+            if (option < runs)
+                checked.end(option, {});
+            else
+                checked.end(may_fail[option - runs], {.failed = true});
             continue;
         }
         option -= ends;
