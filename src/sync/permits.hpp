@@ -29,6 +29,8 @@ namespace sluice::sync {
 struct PermitsRules {
     /// Look and take in one step; a mutant may look, and then take.
     static constexpr bool take_by_cas = true;
+    /// Between a mutant's two steps, where a thread may lose its CPU.
+    static void rest() noexcept {}
 };
 
 template <typename Rules>
@@ -49,6 +51,7 @@ public:
                 return false;
             }
             if constexpr (!Rules::take_by_cas) {
+                Rules::rest();
                 word_.store(step.after.bits, memory_order_seq_cst);
                 return true;
             }

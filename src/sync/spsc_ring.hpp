@@ -29,6 +29,8 @@ namespace sluice::sync {
 struct SpscRingRules {
     /// Fill the slot before the count says so; a mutant may do it the other way round.
     static constexpr bool fill_before_publish = true;
+    /// Between the two steps of such a mutant, where a thread may lose its CPU.
+    static void rest() noexcept {}
     /// How much more than Capacity the producer believes to fit; a mutant may overrun the consumer.
     static constexpr std::size_t overrun = 0;
 };
@@ -66,6 +68,7 @@ public:
         // Release: partner of the acquire in try_pop; the element is in its slot.
         tail_.store(tail + 1, memory_order_release);
         if constexpr (!Rules::fill_before_publish) {
+            Rules::rest();
             slots_[tail & mask] = element;
         }
         return true;

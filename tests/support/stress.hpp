@@ -6,6 +6,8 @@
 // SLUICE_TEST_SEED=n repeats the choices of a run. The scheduler's choices are not repeated, so a rare
 // failure may take several runs with the same seed.
 
+#include "support/sanitizers.hpp"
+
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -15,18 +17,6 @@
 #include <vector>
 
 namespace sluice::test {
-
-#if defined(__SANITIZE_THREAD__)
-inline constexpr bool under_thread_sanitizer = true;
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-inline constexpr bool under_thread_sanitizer = true;
-#else
-inline constexpr bool under_thread_sanitizer = false;
-#endif
-#else
-inline constexpr bool under_thread_sanitizer = false;
-#endif
 
 /// The seed of this test program, printed at its first use.
 inline std::uint64_t seed() {

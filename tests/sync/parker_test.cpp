@@ -1,6 +1,6 @@
-// Goal: a token is never lost, never doubled, and a sleeping owner is always woken. Method: tokens in known
-// orders; then two owners who hand a turn to each other, where one lost token stops both. The same stress
-// must fail on a parker with a planted bug.
+// Goal: a token is never lost, never doubled, and a sleeping owner is always woken.
+// Method: tokens in known orders; then two owners who hand a turn to each other, where one lost token stops
+// both. The same stress must fail on a parker with a planted bug.
 #include "sync/parker.hpp"
 
 #include "support/stress.hpp"

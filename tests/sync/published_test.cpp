@@ -1,6 +1,7 @@
 // Goal: a reader sees one publication whole, never an older one after a newer one, and never waits for the
-// writer. Method: a value whose words all say the same, torn apart by readers on the other CPU. The same
-// stress must fail on a twin that does not look at the version again.
+// writer.
+// Method: a value whose words all say the same, torn apart by readers on the other CPU. The same stress must
+// fail on a twin that does not look at the version again.
 #include "sync/published.hpp"
 
 #include "support/stress.hpp"

@@ -1,6 +1,6 @@
-// Goal: each index has one owner at a time, and none is lost. Method: few indices, many threads, and a pause
-// between a popper's load and its CAS, which is where ABA strikes. The same stress must fail on a stack whose
-// tag stands still.
+// Goal: each index has one owner at a time, and none is lost.
+// Method: few indices, many threads, and a pause between a popper's load and its CAS, which is where ABA
+// strikes. The same stress must fail on a stack whose tag stands still.
 #include "sync/tagged_stack.hpp"
 
 #include "support/stress.hpp"

@@ -34,7 +34,7 @@ THREAD_HEADERS = {"atomic", "thread", "mutex", "shared_mutex", "condition_variab
                   "future", "stop_token", "pthread.h"}
 LOCK_WORDS = re.compile(r"\b(mutex|\w+_mutex(_t)?|lock_guard|unique_lock|scoped_lock|shared_lock"
                         r"|condition_variable(_any)?|pthread_(mutex|cond|rwlock|spin)\w*|call_once|once_flag)\b")
-ATOMIC_WORDS = re.compile(r"\bstd\s*::\s*atomic(_ref|_flag)?\b|\b__(atomic|sync)_\w+")
+ATOMIC_WORDS = re.compile(r"\bstd\s*::\s*(atomic(_ref|_flag)?|memory_order\w*)\b|\b__(atomic|sync)_\w+")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"\n]+)[>"]', re.M)
 NOISE = re.compile(r'//[^\n]*|/\*.*?\*/|R"(?P<d>[^()\\\s]{0,16})\(.*?\)(?P=d)"|"(?:\\.|[^"\\\n])*"'
                    r"|'(?:\\[^'\n]+|[^'\\\n])'", re.S)

@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <exception>
+#include <fcntl.h>
 #include <limits>
+#include <span>
 #include <system_error>
+#include <unistd.h>
 
 namespace sluice::platform::cgroup {
 namespace {
@@ -30,8 +33,9 @@ std::string_view take_until(std::string_view& text, char separator) noexcept {
 
 std::optional<std::int64_t> number(std::string_view text) noexcept {
     std::int64_t value = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, value);
+    const char* const begin = text.data();
+    const char* const end = begin + text.size();
+    const auto [stop, error] = std::from_chars(begin, end, value);
     if (error != std::errc() || stop != end || text.empty()) {
         return std::nullopt;
     }
@@ -78,19 +82,41 @@ std::string unescaped(std::string_view text) {
     return plain;
 }
 
+class OpenFile {
+public:
+    explicit OpenFile(const std::string& path) noexcept
+        : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
+    ~OpenFile() {
+        if (descriptor_ >= 0) {
+            ::close(descriptor_);
+        }
+    }
+    OpenFile(const OpenFile&) = delete;
+    OpenFile& operator=(const OpenFile&) = delete;
+
+    // As read(): 0 at the end, below 0 on an error, such as a file that is not there.
+    [[nodiscard]] ssize_t read(std::span<char> buffer) const noexcept {
+        ssize_t length = -1;
+        do {
+            length = ::read(descriptor_, buffer.data(), buffer.size());
+        } while (length < 0 && errno == EINTR);
+        return length;
+    }
+
+private:
+    const int descriptor_;
+};
+
+// Empty if there is no such file, or it cannot be read.
 std::string contents(const std::string& path) {
     std::string text;
-    std::FILE* const file = std::fopen(path.c_str(), "re");
-    if (file == nullptr) {
-        return text;
-    }
+    const OpenFile file(path);
     constexpr std::size_t longest = std::size_t{4} << 20U;  // a mountinfo of ten thousand mounts is 2 MiB
     std::array<char, 4096> buffer{};
-    std::size_t length = 0;
-    while (text.size() < longest && (length = std::fread(buffer.data(), 1, buffer.size(), file)) > 0) {
-        text.append(buffer.data(), length);
+    ssize_t length = 0;
+    while (text.size() < longest && (length = file.read(buffer)) > 0) {
+        text.append(buffer.data(), static_cast<std::size_t>(length));
     }
-    std::fclose(file);
     return text;
 }
 
