@@ -189,6 +189,8 @@ run_tests() {
 release=build/release
 replay=$release/tools/replay/sluice-replay
 shipped_trace=traces/selfrec_files.csv
+# Half of each service time, at half of all workers' time: about 5 s on two CPUs, less on more.
+shipped_options=(--utilisation 0.5 --service-scale 0.5)
 
 configure_release() {
     # SLUICE_WERROR is set by .ci/run: warnings are errors there, and only there.

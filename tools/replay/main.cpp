@@ -1,0 +1,103 @@
+// sluice-replay: options, trace, run, report, in this order; each step knows how to end the program.
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <fstream>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "interrupt.hpp"
+#include "options.hpp"
+#include "replay.hpp"
+#include "report_json.hpp"
+#include "report_text.hpp"
+#include "text.hpp"
+#include "trace/trace.hpp"
+
+namespace {
+
+using namespace sluice::
+    replay;  // NOLINT(google-build-using-namespace): this file is the program of that namespace
+
+ExitCode complain(ExitCode code, const std::string& text) {
+    fmt::print(stderr, "sluice-replay: {}\n", text);
+    return code;
+}
+
+bool written(std::FILE* stream, const std::string& text) {
+    return std::fwrite(text.data(), 1, text.size(), stream) == text.size() && std::fflush(stream) == 0;
+}
+
+bool json_can_be_written(const Options& options) {
+    return !options.json || *options.json == "-" || std::ofstream(*options.json, std::ios::app).good();
+}
+
+bool write_json(const std::string& path, const Report& report) {
+    const std::string json = report_json(report);
+    if (path == "-")
+        return written(stdout, json);
+    std::ofstream file(path, std::ios::trunc | std::ios::binary);
+    file << json;
+    file.close();
+    return file.good();
+}
+
+void tell_about(const LoadedTrace& loaded) {
+    for (const std::string& complaint : loaded.complaints)
+        fmt::print(stderr, "{}\n", complaint);
+    if (loaded.malformed > loaded.complaints.size()) {
+        fmt::print(stderr, "and {} more\n",
+                   counted(loaded.malformed - loaded.complaints.size(), "malformed line"));
+    }
+    if (loaded.out_of_order > 0) {
+        fmt::print(stderr, "sorted by arrival: {} came before the row above\n",
+                   counted(loaded.out_of_order, "row"));
+    }
+}
+
+ExitCode write_report(const Options& options, const Report& report) {
+    const bool json_on_stdout = options.json == "-";
+    if (!options.quiet && !written(json_on_stdout ? stderr : stdout, report_text(report))) {
+        return complain(ExitCode::usage, "the report cannot be written");
+    }
+    if (options.json && !write_json(*options.json, report)) {
+        return complain(ExitCode::usage, fmt::format("{}: cannot be written", *options.json));
+    }
+    return report.exit_code();
+}
+
+ExitCode run(int argc, const char* const* argv) {
+    const auto options = parse_options(argc, argv);
+    if (!options) {
+        const EarlyEnd& end = options.error();
+        return written(end.code == ExitCode::ok ? stdout : stderr, end.text) ? end.code : ExitCode::usage;
+    }
+    if (!json_can_be_written(*options)) {
+        return complain(ExitCode::usage, fmt::format("{}: cannot be written", *options->json));
+    }
+    const auto loaded =
+        read_trace_file(options->trace, {.strict = options->strict, .max_rows = options->limit});
+    if (!loaded)
+        return complain(ExitCode::input, loaded.error());
+    tell_about(*loaded);
+
+    const Interrupt interrupt;
+    const auto report = replay(*loaded, *options, interrupt.flag());
+    if (!report)
+        return complain(report.error().code, report.error().text);
+    const ExitCode code = write_report(*options, *report);
+    if (report->facts.stuck)
+        std::_Exit(static_cast<int>(code));  // its threads still use all of the above
+    return code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    try {
+        return static_cast<int>(run(argc, argv));
+    } catch (const std::exception& error) {
+        return static_cast<int>(complain(ExitCode::executor, error.what()));
+    }
+}
