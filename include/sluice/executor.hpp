@@ -192,13 +192,10 @@ auto Executor::submit(std::string_view id, Lane lane, const JobOptions& options,
     constexpr bool reads = ReadJob<F, Context>;
     using Seen = std::conditional_t<reads, const Context, Context>;
     using R = std::invoke_result_t<std::decay_t<F>, Seen&>;
-    auto found = detail::find_actor(*engine_.get(), id, detail::type_id<Context>());
+    auto found =
+        detail::find_actor_for_job(*engine_.get(), id, detail::type_id<Context>(), lane, reads, options);
     if (!found)
         return Completion<R>(std::move(found).error());
-    if constexpr (!reads) {
-        if (lane != Lane::mutating)
-            return Completion<R>(detail::lane_mismatch(id, lane, options));
-    }
     if (lane == Lane::heavy_init) {
         using Fenced = detail::OneStep<std::decay_t<F>, Seen, R, true>;
         return detail::submit<Fenced, R>(found->get(), lane, options, std::forward<F>(fn));

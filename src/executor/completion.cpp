@@ -99,6 +99,8 @@ void Engine::fail(JobNode& node, ThreadSlot& slot, core::FailReason reason) noex
         left_actor_queue(cell);
     }
     complete(node, slot, ending.code, std::move(error));
+    if (reason == core::FailReason::actor_fatal)
+        drop_ref(cell);  // taken by the turn, for the cause
 }
 
 // The handle lets go. A job that has not ended is left to whoever ends it; of one that has, the result is destroyed
@@ -115,20 +117,26 @@ void Engine::drop_handle(JobNode& node) noexcept {
     Engine& engine = *node.engine;
     destroy_outcome(node);
     engine.free_payload(node);
-    // acq_rel: pairs with the marking in Engine::close_pool(); one of the two comes second and frees.
+    // Until the word says that the handle has let go, the engine is there; afterwards only for who holds it: by a lease of
+    // its own (no user's code runs from here on, so it stays), or else by a reference.
+    bool temporary = false;
+    ThreadSlot* slot = engine.dead() ? nullptr : SlotLease(engine, temporary).get();
+    const bool leased = slot != nullptr && !temporary;
+    if (!leased)
+        engine.retain();
+    // acq_rel: pairs with the marking in Engine::orphan(); one of the two comes second and frees.
     word = node.state.fetch_add(job_word::dropped_bit, memory_order_acq_rel);
     if (job_word::orphan(word)) {
         if (engine.pool_.release_late())
             engine.release();
-        return;
+    } else if (slot !=
+               nullptr) {  // null: no memory for a slot, or the pool ends: the node is out of use until then
+        engine.pool_.give(slot->nodes, &node);
     }
-    bool temporary = false;
-    const SlotLease lease(engine, temporary);
-    if (lease.get() == nullptr)
-        return;  // no memory for a slot: the node is out of use until the pool's end
-    engine.pool_.give(lease.get()->nodes, &node);
     if (temporary)
-        SlotLease::give_up(*lease.get());
+        SlotLease::give_up(*slot);
+    if (!leased)
+        engine.release();
 }
 
 // True: a handle still owns the node; its release will find the mark.

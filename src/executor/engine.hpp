@@ -88,6 +88,8 @@ public:
     /// If nobody looks: wakes a parked thread.
     void make_somebody_look() noexcept;
     void add_stray(JobNode& node) noexcept;
+    /// Counts a submission that was refused before a draft was made.
+    void count_refusal(ErrorCode code) noexcept;
     [[nodiscard]] void* allocate_payload(std::size_t size, std::size_t alignment) noexcept;
 
     // thread_slot.cpp
@@ -102,6 +104,7 @@ public:
     void request(ActorCell& cell) noexcept;
     void recycle(ActorCell& cell) noexcept;
     void bury_requests() noexcept;
+    void bury(ActorCell& cell) noexcept;
     [[nodiscard]] bool owned_reading() const noexcept;
     void drop_context(ActorCell& cell) noexcept;
     void drop_ref(ActorCell& cell) noexcept;
@@ -111,6 +114,13 @@ public:
     [[nodiscard]] WaitStatus wait(JobNode& node, std::int64_t patience_ns) noexcept;
     [[nodiscard]] WaitStatus wait_inside_job(Worker& worker, ActorCell* source, JobNode& node,
                                              std::int64_t patience_ns) noexcept;
+    /// What one wait of a worker counts as beside a waiting worker; each 0 or 1.
+    struct Waits {
+        std::uint32_t maintenance;
+        std::uint32_t permit;
+    };
+    [[nodiscard]] bool enough_is_left(const Waits& mine) noexcept;
+    void wait_is_over(const Waits& mine) noexcept;
     [[nodiscard]] static WaitStatus sleep_on(JobNode& node, std::int64_t patience_ns) noexcept;
     [[nodiscard]] bool waits_lead(const ActorCell* start, const ActorCell* target) const noexcept;
 
@@ -135,7 +145,6 @@ public:
     [[nodiscard]] WaitStatus wait_ended(std::int64_t patience_ns) noexcept;
     void close_owner() noexcept;
     void finish_on_other_thread() noexcept;
-    void serve_last_requests() noexcept;
     void bury() noexcept;
     [[nodiscard]] bool dead() const noexcept {
         return dead_.load();
@@ -248,15 +257,20 @@ private:
     sync::atomic<ActorCell*> requests_{nullptr};  ///< pushed by anybody, taken whole by the role holder
     sync::atomic<core::Job*> strays_{
         nullptr};  ///< accepted jobs that found no memory in the ingress; as requests_
-    sync::atomic<std::uint8_t> shutdown_mode_{0};     ///< 0 none, 1 drain, 2 cancel; only rises
-    sync::atomic<bool> over_{false};                  ///< every accepted job has ended: threads leave
-    sync::atomic<std::uint32_t> threads_{0};          ///< threads that have not left
-    sync::atomic<std::uint32_t> ended_{0};            ///< 1: all threads have left; waited on
-    sync::atomic<bool> dead_{false};                  ///< nobody takes turns any more; see drop_ref()
-    sync::atomic<bool> owner_left_{false};            ///< the owner went away on a thread of the engine
-    sync::atomic<bool> spinning_{false};              ///< a worker spins; at most one does
-    sync::atomic<std::uint32_t> waiting_workers_{0};  ///< workers blocked in a wait inside a job
-    sync::atomic<std::uint32_t> aftermaths_{0};       ///< threads that settle after a turn
+    sync::atomic<std::uint8_t> shutdown_mode_{0};  ///< 0 none, 1 drain, 2 cancel; only rises
+    sync::atomic<bool> over_{false};               ///< every accepted job has ended: threads leave
+    sync::atomic<std::uint32_t> threads_{0};       ///< threads that have not left
+    sync::atomic<std::uint32_t> ended_{0};         ///< 1: all threads have left; waited on
+    sync::atomic<bool> dead_{false};               ///< nobody takes turns any more; see drop_ref()
+    sync::atomic<bool> owner_left_{false};         ///< the owner went away on a thread of the engine
+    sync::atomic<bool> spinning_{false};           ///< a worker spins; at most one does
+    /// Workers blocked in a wait inside a job; of these waits, those for maintenance jobs, and those that hold a permit.
+    struct {
+        sync::atomic<std::uint32_t> workers{0};
+        sync::atomic<std::uint32_t> for_maintenance{0};
+        sync::atomic<std::uint32_t> with_permit{0};
+    } waits_;
+    sync::atomic<std::uint32_t> aftermaths_{0};  ///< threads that settle after a turn
 
     // The role: 0, or the holder's index + 1. Taken by CAS (acquire), handed back by a seq_cst store.
     sync::CacheAligned<sync::atomic<std::uint32_t>> role_;

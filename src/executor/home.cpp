@@ -72,7 +72,7 @@ bool Home::spin() noexcept {
             return true;
         if (round % 4 != 3)
             continue;
-        if (!engine_.spins_always_ && engine_.clock_.now() - since > engine_.spin_budget_ns_)
+        if (engine_.clock_.now() - since > engine_.spin_budget_ns_)
             return false;
         platform::yield();  // on few CPUs home holds the very CPU that a submitter or a worker needs
     }

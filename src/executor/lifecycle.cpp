@@ -178,37 +178,21 @@ void Engine::finish_on_other_thread() noexcept {
     bury();
 }
 
-// Removals that no turn has served.
-void Engine::serve_last_requests() noexcept {
-    for (ActorCell* cell = requests_.exchange(nullptr); cell != nullptr;) {
-        ActorCell& request = *std::exchange(cell, cell->link);
-        if (request.removed) {
-            recycle(request);
-            continue;
-        }
-        owned_->core.remove(request);
-        while (core::Actor* actor = owned_->core.take_released()) {
-            auto& released = static_cast<ActorCell&>(*actor);
-            drop_context(released);
-            drop_ref(released);  // may ask for its own recycling: taken by bury()
-        }
-    }
-}
-
-// All threads have left: contexts, nodes, and the owner's reference.
+// All threads have left, and all jobs have ended: contexts, nodes, and the owner's reference. Contexts' destructors run
+// here, and may still remove actors: whoever takes one out of the registry, or finds its request, buries it.
 void Engine::bury() noexcept {
-    serve_last_requests();
-    while (owned_->retired != nullptr)
-        recycle(*std::exchange(owned_->retired, owned_->retired->link));
+    (void)collect_reports();  // ends that no turn has come to: `over_` does not wait for them
     dead_.store(
         true);  // seq_cst: a request pushed before is taken below, one pushed later is taken by who pushed it
-    registry_.for_each(owned_->reading, [this](ActorCell* cell) {
-        drop_context(*cell);  // the scheduler's
-        drop_ref(*cell);      // the scheduler's
-        drop_ref(*cell);      // the registry's
-        drop_ref(*cell);      // this visit's
-    });
+    while (core::Actor* actor = owned_->core.take_released())
+        bury(static_cast<ActorCell&>(*actor));
+    while (ActorCell* cell = registry_.remove_any()) {
+        bury(*cell);
+        drop_ref(*cell);  // the registry's
+    }
     bury_requests();
+    while (owned_->retired != nullptr)
+        recycle(*std::exchange(owned_->retired, owned_->retired->link));
     retain();  // for nodes whose handles are still about
     if (pool_.close([](JobNode& node) { return orphan(node); }))
         release();

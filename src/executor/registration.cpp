@@ -92,6 +92,7 @@ bool Engine::remove(std::string_view id) noexcept {
 
 // Pushes a cell for the role holder: to be removed, or (the second time) to be used again.
 void Engine::request(ActorCell& cell) noexcept {
+    retain();  // the cell was this thread's reason to rely on the engine, and is somebody else's in a moment
     cell.link = requests_.load(memory_order_relaxed);  // only linked to
     while (!requests_.compare_exchange_weak(cell.link,
                                             &cell)) {  // seq_cst: before this thread looks for lookers
@@ -101,12 +102,14 @@ void Engine::request(ActorCell& cell) noexcept {
     } else {
         make_somebody_look();
     }
+    release();
 }
 
 void Engine::drop_ref(ActorCell& cell) noexcept {
     // acq_rel: what any holder did comes before what the last one does.
     if (cell.refs.fetch_sub(1, memory_order_acq_rel) != 1)
         return;
+    cell.cause = nullptr;  // refusals read it as long as they hold a reference
     cell.retired_at = admission_.taken() + 1;
     request(cell);
 }
@@ -127,11 +130,23 @@ void Engine::recycle(ActorCell& cell) noexcept {
     release();
 }
 
-// After the last turn: cells whose last reference goes now are not needed again.
+// After the last turn: cells whose last reference goes now are not needed again. One that still has references is a
+// removal: the scheduler lets go of its actor.
 void Engine::bury_requests() noexcept {
-    ActorCell* cell = requests_.exchange(nullptr);
-    while (cell != nullptr)
-        recycle(*std::exchange(cell, cell->link));
+    for (ActorCell* next = requests_.exchange(nullptr); next != nullptr;) {
+        ActorCell& cell = *std::exchange(next, next->link);
+        if (cell.refs.load(memory_order_acquire) ==
+            0) {  // pairs with drop_ref(); nobody can take one any more
+            recycle(cell);
+        } else {
+            bury(cell);
+        }
+    }
+}
+
+void Engine::bury(ActorCell& cell) noexcept {
+    drop_context(cell);
+    drop_ref(cell);
 }
 
 void Engine::drop_context(ActorCell& cell) noexcept {
@@ -141,7 +156,6 @@ void Engine::drop_context(ActorCell& cell) noexcept {
     void* context = std::exchange(cell.context, nullptr);
     cell.type->destroy(context);
     resource_->deallocate(context, cell.type->size, cell.type->alignment);
-    cell.cause = nullptr;
 }
 
 std::vector<ActorEntry> Engine::actors() {
@@ -284,14 +298,23 @@ Result<ActorRef> find_actor(Engine& engine, std::string_view id, TypeId type) {
     return ref;
 }
 
-Error lane_mismatch(std::string_view id, Lane lane, const JobOptions& options) {
-    std::string message = "a job that changes its context cannot run in the lane ";
-    message += to_string(lane);
-    message += ", which only reads; use mutating";
-    return Error({.code = ErrorCode::lane_mismatch,
-                  .actor = id,
-                  .request_id = options.request_id,
-                  .message = message});
+Result<ActorRef> find_actor_for_job(Engine& engine, std::string_view id, TypeId type, Lane lane, bool reads,
+                                    const JobOptions& options) {
+    Error::Parts parts{.actor = id, .request_id = options.request_id};
+    ActorRef ref(engine.find(id));
+    if (!ref) {
+        parts.code = engine.closed() ? ErrorCode::shut_down : ErrorCode::actor_not_registered;
+    } else if (ref.get()->type->type != type) {
+        parts.code = ErrorCode::context_type_mismatch;
+    } else if (!reads && lane != Lane::mutating) {
+        parts.code = ErrorCode::lane_mismatch;
+        parts.message = "a job that changes its context cannot run in the lane " +
+                        std::string(to_string(lane)) + ", which only reads; use mutating";
+    } else {
+        return ref;
+    }
+    engine.count_refusal(parts.code);
+    return Result<ActorRef>(std::unexpect, Error(std::move(parts)));
 }
 
 }  // namespace sluice::detail

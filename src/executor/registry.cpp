@@ -186,18 +186,32 @@ ActorCell* Registry::insert(ActorCell* cell, std::uint32_t refs) {
     return nullptr;
 }
 
+ActorCell* Registry::take_out(sync::atomic<std::uintptr_t>& slot) noexcept {
+    auto* cell = reinterpret_cast<ActorCell*>(slot.load(memory_order_relaxed) & ~tag_mask);
+    // release: pairs with the acquires in find() and in submissions. From here on they are refused.
+    cell->phase.store(ActorPhase::removed, memory_order_release);
+    slot.store(tombstone, memory_order_relaxed);  // a reader that still sees the cell looks at its phase
+    size_.fetch_sub(1, memory_order_relaxed);     // a count
+    return cell;
+}
+
 ActorCell* Registry::remove(std::string_view id) noexcept {
     const std::scoped_lock lock(mutex_);
     Table* table = table_.load(memory_order_relaxed);  // changed under the mutex only
     auto* slot = table == nullptr ? nullptr : slot_of(*table, id, hash_of(id));
-    if (slot == nullptr)
-        return nullptr;
-    auto* cell = reinterpret_cast<ActorCell*>(slot->load(memory_order_relaxed) & ~tag_mask);
-    // release: pairs with the acquires in find() and in submissions. From here on they are refused.
-    cell->phase.store(ActorPhase::removed, memory_order_release);
-    slot->store(tombstone, memory_order_relaxed);  // a reader that still sees the cell looks at its phase
-    size_.fetch_sub(1, memory_order_relaxed);      // a count
-    return cell;
+    return slot == nullptr ? nullptr : take_out(*slot);
+}
+
+ActorCell* Registry::remove_any() noexcept {
+    const std::scoped_lock lock(mutex_);
+    Table* table = table_.load(memory_order_relaxed);  // changed under the mutex only
+    for (; table != nullptr && emptied_ < table->capacity; ++emptied_) {
+        auto& slot = table->slots()[emptied_];
+        const std::uintptr_t value = slot.load(memory_order_relaxed);  // written under the mutex only
+        if (value != 0 && value != tombstone)
+            return take_out(slot);
+    }
+    return nullptr;
 }
 
 }  // namespace sluice::detail

@@ -51,6 +51,9 @@ public:
     /// **Progress**: may block on other writers.
     [[nodiscard]] ActorCell* remove(std::string_view id) noexcept;
 
+    /// As remove(), of any that is registered; none may be inserted any more. Null: none is left.
+    [[nodiscard]] ActorCell* remove_any() noexcept;
+
     /// Takes back a cell that nobody refers to. **Thread**: any. **Progress**: lock-free.
     void recycle(ActorCell* cell) noexcept;
 
@@ -80,6 +83,7 @@ private:
     void free_tables(Table* newest) noexcept;
     void grow_if_needed();
     void put(Table& table, ActorCell* cell) noexcept;
+    [[nodiscard]] ActorCell* take_out(sync::atomic<std::uintptr_t>& slot) noexcept;
     [[nodiscard]] sync::atomic<std::uintptr_t>* slot_of(Table& table, std::string_view id,
                                                         std::size_t hash) const noexcept;
 
@@ -90,6 +94,7 @@ private:
     sync::atomic<std::uint64_t> size_{0};
     sync::atomic<ActorCell*> free_{nullptr};  // pushed by anybody, popped under mutex_ (so without ABA)
     Chunk* chunks_ = nullptr;                 // under mutex_
+    std::size_t emptied_ = 0;                 // places that remove_any() has passed; under mutex_
     std::size_t fresh_in_chunk_ = 0;          // cells of the newest chunk that were never used; under mutex_
 };
 

@@ -142,8 +142,9 @@ Snapshot Engine::snapshot() noexcept {
     }
     const std::int64_t now = clock_.now();
     result.turn.turns = turns_.load(memory_order_relaxed);  // a count
+    // relaxed: a time. A turn may have ended since `now` was read.
     result.turn.since_last =
-        std::chrono::nanoseconds(now - last_turn_at_.load(memory_order_relaxed));   // a time
+        std::chrono::nanoseconds(std::max<std::int64_t>(0, now - last_turn_at_.load(memory_order_relaxed)));
     if (const std::uint32_t role = role_->load(memory_order_relaxed); role != 0) {  // a glance
         result.turn.held = true;
         result.turn.holder = thread_name(role - 1 == home_index ? nullptr : all_workers_[role - 1].get());

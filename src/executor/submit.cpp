@@ -113,6 +113,7 @@ Engine::Refused Engine::draft(ActorCell& cell, const Request& request, ThreadSlo
     fresh->payload_bytes = 0;
     // relaxed: published by the ingress; for observers by the generation in `state`.
     fresh->who.store(observed(cell, request.lane, options.job_class), memory_order_relaxed);
+    fresh->enqueued_at.store(0, memory_order_relaxed);  // as above: not drained yet
     if (fresh->has_names || !options.request_id.empty() || !options.label.empty()) {
         fresh->names.set(options.request_id, options.label);
         fresh->has_names = !options.request_id.empty() || !options.label.empty();
@@ -130,6 +131,15 @@ Engine::Refused Engine::draft(ActorCell& cell, const Request& request, ThreadSlo
     }
     node = fresh;
     return {};
+}
+
+void Engine::count_refusal(ErrorCode code) noexcept {
+    bool temporary = false;
+    ThreadSlot* slot = SlotLease(*this, temporary).get();
+    if (slot != nullptr)
+        bump(slot->refused[static_cast<std::size_t>(refusal_of(code))]);
+    if (temporary)
+        SlotLease::give_up(*slot);
 }
 
 void* Engine::allocate_payload(std::size_t size, std::size_t alignment) noexcept {
@@ -245,7 +255,9 @@ Error Draft::refusal() const {
     return Error({.code = code_,
                   .actor = cell_ == nullptr ? std::string_view{} : std::string_view(cell_->id),
                   .request_id = options_->request_id,
-                  .limit = limit_});
+                  .limit = limit_,
+                  // Seen with the phase in draft(), and kept while anybody refers to the cell.
+                  .exception = code_ == ErrorCode::actor_fatal ? cell_->cause : nullptr});
 }
 
 }  // namespace sluice::detail

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 #include <vector>
 
 namespace sluice::detail {
@@ -46,6 +47,13 @@ public:
         }
         engine.retain();
         return true;
+    }
+
+    void wake_for_open_batches() const noexcept {
+        for (const Lease& lease : leases_) {
+            if (std::exchange(lease.slot->batch_wants_wake, false))
+                lease.engine->make_somebody_look();
+        }
     }
 
 private:
@@ -94,6 +102,11 @@ SlotLease::SlotLease(Engine& engine, bool& temporary) noexcept {
         }
     }
     last_used = {&engine, slot_};
+}
+
+void SlotLease::wake_for_open_batches() noexcept {
+    if (!leases_gone)
+        leases.wake_for_open_batches();
 }
 
 void SlotLease::give_up(ThreadSlot& slot) noexcept {

@@ -64,6 +64,8 @@ public:
         return slot_;
     }
     static void give_up(ThreadSlot& slot) noexcept;
+    /// Makes up for the wake-ups that Batches open on this thread hold back. **Progress**: lock-free.
+    static void wake_for_open_batches() noexcept;
 
 private:
     ThreadSlot* slot_ = nullptr;

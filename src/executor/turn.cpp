@@ -74,7 +74,11 @@ bool Engine::turn(Aftermath& aftermath, std::span<const std::uint64_t> stalled_c
     progress |= hand_out();
     aftermath.failed = owned_->core.take_failed();
     for (core::Job* job = aftermath.failed.first; job != nullptr; job = job->next) {
-        show_ended(static_cast<ActorCell&>(*job->actor));
+        auto& cell = static_cast<ActorCell&>(*job->actor);
+        show_ended(cell);
+        // relaxed: from a reference that is held. fail() reads the cause, and drops this one.
+        if (job->fail == core::FailReason::actor_fatal)
+            cell.refs.fetch_add(1, memory_order_relaxed);
     }
     aftermath.abandoned = std::exchange(owned_->abandoned, {});
     while (core::Actor* actor = owned_->core.take_released()) {
@@ -246,6 +250,7 @@ void Engine::settle(Aftermath& aftermath, ThreadSlot& slot) noexcept {
     for (core::Job* job = aftermath.abandoned.first; job != nullptr;) {
         auto& node = static_cast<JobNode&>(*std::exchange(job, job->next));
         counters_.of(node.job_class).left_queue[index_of(QueueExit::abandoned)].fetch_add(1);
+        left_actor_queue(static_cast<ActorCell&>(*node.actor));
         free_node(node, slot);
     }
     while (aftermath.released != nullptr) {

@@ -1,8 +1,9 @@
 // Waiting for a job without hanging silently (E20).
 //
 // A wait by a thread that is not the executor's own just waits. A worker inside a job first makes sure that its wait can
-// end: not for a job of its own actor; not in a ring of actors whose jobs wait for each other; not as the last worker
-// that could run anything. Then it gives back what it had claimed and not started, and stops being a looker.
+// end: not for a job of its own actor; not in a ring of actors whose jobs wait for each other; not if it would leave too
+// little to run what is awaited (enough_is_left). Then it gives back what it had claimed and not started, and stops being
+// a looker.
 //
 // The ring (Dekker among workers). Each announces from whom and for whom it waits, then follows the announcements of the
 // others. All seq_cst: of the waits that close a ring at the same time, at least one sees all the others' and is refused
@@ -85,7 +86,29 @@ bool Engine::waits_lead(const ActorCell* start, const ActorCell* target) const n
     return false;
 }
 
+// Whether the waits of workers, this one among them, leave what the awaited jobs need: a worker; more idle workers than
+// the reserve, if one of the awaited is a maintenance job that has not started (E11); a permit, if those that wait hold
+// some, for what is awaited may stand behind a build. Announced first and counted afterwards (as the ring below), so of
+// those that take the last at the same time at least one is refused.
+bool Engine::enough_is_left(const Waits& mine) noexcept {
+    const std::size_t waiting = waits_.workers.fetch_add(1) + 1;
+    const std::uint32_t maintenance = waits_.for_maintenance.fetch_add(mine.maintenance) + mine.maintenance;
+    const std::uint32_t permits = waits_.with_permit.fetch_add(mine.permit) + mine.permit;
+    if (waiting >= all_workers_.size())
+        return false;
+    if (maintenance != 0 && all_workers_.size() - waiting <= config_.interactive_reserve)
+        return false;
+    return mine.permit == 0 || permits < config_.heavy_permits;
+}
+
+void Engine::wait_is_over(const Waits& mine) noexcept {
+    waits_.with_permit.fetch_sub(mine.permit);
+    waits_.for_maintenance.fetch_sub(mine.maintenance);
+    waits_.workers.fetch_sub(1);
+}
+
 WaitStatus Engine::wait(JobNode& node, std::int64_t patience_ns) noexcept {
+    SlotLease::wake_for_open_batches();  // what this thread holds back may be what it waits for
     ThreadContext& here = this_thread_context();
     if (here.engine == nullptr)
         return sleep_on(node, patience_ns);
@@ -107,16 +130,20 @@ WaitStatus Engine::wait_inside_job(Worker& worker, ActorCell* source, JobNode& n
     WaitStatus status = WaitStatus::would_deadlock;
     worker.waits_for.store(target);  // before `waits_from`, which makes the pair count
     worker.waits_from.store(source);
-    const std::uint32_t others = waiting_workers_.fetch_add(1);
-    const bool somebody_left = others + 1 < all_workers_.size();
-    if (!own || (somebody_left && !(source != nullptr && waits_lead(target, source)))) {
+    const Waits mine{own && node.job_class == JobClass::maintenance && !is_executing(node) ? 1U : 0U,
+                     worker.holds_permit() ? 1U : 0U};
+    const bool enough = enough_is_left(mine);
+    if (!own || (enough && !(source != nullptr && waits_lead(target, source)))) {
         worker.hand_back_rest();
-        stop_looking();
+        const bool was_looker = worker.is_looker();  // not if it is inside a job that is known to be long
+        if (was_looker)
+            stop_looking();
         make_somebody_look();  // for what was just given back
         status = sleep_on(node, patience_ns);
-        start_looking();
+        if (was_looker)
+            start_looking();
     }
-    waiting_workers_.fetch_sub(1);
+    wait_is_over(mine);
     worker.waits_from.store(nullptr);
     worker.waits_for.store(nullptr);
     return status;

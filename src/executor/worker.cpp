@@ -210,7 +210,7 @@ bool Worker::spin_for_work() noexcept {
             platform::cpu_relax();
         found = engine_.work_for_worker();
         if (round % 4 == 3) {
-            if (!engine_.spins_always_ && engine_.clock_.now() - idle_since_ > budget)
+            if (engine_.clock_.now() - idle_since_ > budget)
                 break;
             platform::yield();
         }

@@ -56,6 +56,15 @@ public:
     /// Own thread, inside a job: gives everything back that was claimed and not started.
     void hand_back_rest() noexcept;
 
+    /// Own thread: whether it counts among the lookers.
+    [[nodiscard]] bool is_looker() const noexcept {
+        return !long_run_;
+    }
+    /// Own thread: whether the job that it is inside holds a heavy permit.
+    [[nodiscard]] bool holds_permit() const noexcept {
+        return in_run_ && run_.lane == Lane::heavy_init;
+    }
+
     [[nodiscard]] unsigned index() const noexcept {
         return index_;
     }

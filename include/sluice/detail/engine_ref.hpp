@@ -78,7 +78,10 @@ private:
 /// Looks an actor up. Errors: `actor_not_registered`, `context_type_mismatch` (when a type is given).
 [[nodiscard]] SLUICE_API Result<ActorRef> find_actor(Engine& engine, std::string_view id, TypeId type);
 
-/// The refusal of a job that changes its context by a lane that only reads.
-[[nodiscard]] SLUICE_API Error lane_mismatch(std::string_view id, Lane lane, const JobOptions& options);
+/// As above for a job, which is refused in a lane that only reads unless it `reads`. A refusal names the request, and
+/// is counted. Errors: those above, `lane_mismatch`, and `shut_down` instead of `actor_not_registered`.
+[[nodiscard]] SLUICE_API Result<ActorRef> find_actor_for_job(Engine& engine, std::string_view id, TypeId type,
+                                                             Lane lane, bool reads,
+                                                             const JobOptions& options);
 
 }  // namespace sluice::detail
