@@ -315,8 +315,8 @@ TEST_CASE("E7 actors of any context type live in one executor; readers get a con
         CHECK(value_of(number.mutate([](int& n) { return ++n; })) == 2);
         CHECK(value_of(text.mutate([](std::string& t) { return t += "!"; })) == "t!");
         CHECK(value_of(aligned.read([](const Aligned& a) {
-            return reinterpret_cast<std::uintptr_t>(&a) % alignof(Aligned);
-        })) == 0);
+                  return reinterpret_cast<std::uintptr_t>(&a) % alignof(Aligned);
+              })) == 0);
 
         const auto is_const = [](auto& context) {
             return std::is_const_v<std::remove_reference_t<decltype(context)>>;
@@ -332,10 +332,9 @@ TEST_CASE("E7 actors of any context type live in one executor; readers get a con
         static_assert(ReadJob<decltype([](const int&) {}), int>);
 
         // By key, with the type said; a lane that only reads refuses a job that mutates.
-        CHECK(value_of(executor.submit<int>("number", Lane::mutating, {}, [](int& n) { return ++n; })) ==
+        CHECK(value_of(executor.submit<int>("number", Lane::mutating, {}, [](int& n) { return ++n; })) == 3);
+        CHECK(value_of(executor.submit<int>("number", Lane::pure_read, {}, [](const int& n) { return n; })) ==
               3);
-        CHECK(value_of(
-                  executor.submit<int>("number", Lane::pure_read, {}, [](const int& n) { return n; })) == 3);
         CHECK(value_of(
                   executor.submit<int>("number", Lane::heavy_init, {}, [](const int& n) { return n; })) == 3);
         const auto wrong_lane = result_of(executor.submit<int>(

@@ -29,9 +29,9 @@ TEST_CASE("E16 values of all kinds come back: void, move-only, large, aligned") 
             result_of(actor.read([](const std::string&) { return Aligned{.values = {1, 2, 3}}; }));
         CHECK(aligned->values[2] == 3);
         CHECK(value_of(actor.read([held = Aligned{.values = {9}}](const std::string&) {
-            return static_cast<int>(reinterpret_cast<std::uintptr_t>(&held) % alignof(Aligned)) +
-                   held.values[0];
-        })) == 9);
+                  return static_cast<int>(reinterpret_cast<std::uintptr_t>(&held) % alignof(Aligned)) +
+                         held.values[0];
+              })) == 9);
         CHECK(executor.snapshot().oversized >= 3);
     });
 }

@@ -2,7 +2,6 @@
 // Method: threads that draw from all there is (lanes, classes, actors, removals, registrations, waits, exceptions, drops,
 // batches, jobs that submit and wait) for a bounded time. The contexts have plain fields, so that the thread sanitizer
 // sees whoever is not alone. Submissions and ends are counted by the test itself and compared with the executor's totals.
-//
 // SLUICE_TEST_SEED repeats the choices of a run; SLUICE_STRESS_SECONDS makes it longer (the default is 3 in all).
 #include <cstdlib>
 #include <optional>
@@ -11,7 +10,6 @@
 
 #include "executor/harness.hpp"
 #include "support/stress.hpp"
-
 using namespace sluice;
 using namespace sluice::test;
 
