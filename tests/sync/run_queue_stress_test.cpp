@@ -1,0 +1,195 @@
+// Goal (E28, E32): every job is begun by exactly one worker or taken back, whatever threads do; runs stay whole.
+// Method: one thread has the role: it pushes runs of random length, takes rests and queued runs back, and pushes those again.
+// Workers claim and take. Each job counts its begins. The same stress must fail with each planted bug.
+#include "core/job.hpp"
+#include "sync/run_queue.hpp"
+
+#include "support/stress.hpp"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <thread>
+#include <vector>
+
+using namespace sluice;
+using sync::RunEntry;
+
+namespace {
+
+constexpr unsigned workers = 3;
+
+/// `number` is the job's index, `order` its place in its run.
+struct Outcome {
+    std::uint64_t wrong = 0;
+    std::uint64_t begun = 0;
+    std::uint64_t revoked = 0;
+    std::uint64_t recalled = 0;
+};
+
+template <typename QueueRules, typename ClaimRules>
+class Stress {
+public:
+    explicit Stress(std::size_t count) : jobs_(count), begins_(count) {
+        for (std::size_t i = 0; i < count; ++i) {
+            jobs_[i].number = i;
+            waiting_.push_back(&jobs_[i]);
+        }
+    }
+
+    Outcome run() {
+        test::run_together(1 + workers, [this](unsigned me) {
+            test::Random random(me);
+            if (me == workers) {
+                hand_out(random);
+            } else {
+                work(me, random);
+            }
+        });
+        return {wrong_.load(), begun_.load(), revoked_, recalled_};
+    }
+
+private:
+    using Queue = sync::BasicRunQueue<QueueRules, 64>;
+    using Claim = sync::BasicClaim<ClaimRules>;
+
+    // The role. A planted bug may lose a job: nobody begins anything for two seconds.
+    void hand_out(test::Random& random) {
+        std::uint64_t last_begun = 0;
+        auto last_change = std::chrono::steady_clock::now();
+        while (wrong_.load() == 0 && begun_.load() < jobs_.size()) {
+            push_some(random);
+            if (random.one_in(4)) {
+                std::array<RunEntry, 64> out{};
+                const sync::RevokedRest rest = claims_[random.below(workers)].revoke(out);
+                revoked_ += rest.count;
+                take_back(out, rest.count, rest.count > 0 && out[0].job->order > 0, rest.continues_run);
+            }
+            if (random.one_in(64)) {
+                std::array<RunEntry, 64> out{};
+                const std::uint32_t count = queue_->recall(out);
+                recalled_ += count;
+                take_back(out, count, false, count > 0 && out[0].job->order > 0);
+            }
+            if (random.one_in(8)) {
+                std::this_thread::yield();
+            }
+            if (begun_.load() != last_begun) {
+                last_begun = begun_.load();
+                last_change = std::chrono::steady_clock::now();
+            } else if (std::chrono::steady_clock::now() - last_change > std::chrono::seconds(2)) {
+                wrong_.fetch_add(1);
+            }
+        }
+        stop_.store(true);
+    }
+
+    void push_some(test::Random& random) {
+        for (std::uint64_t runs = random.below(8); runs > 0 && next_ < waiting_.size(); --runs) {
+            const std::size_t left = waiting_.size() - next_;
+            const std::size_t count = 1 + random.below(left < 20 ? left : random.one_in(4) ? 20 : 3);
+            for (std::size_t i = 0; i < count; ++i) {
+                core::Job& job = *waiting_[next_ + i];
+                job.order = i;
+                job.next = i + 1 < count ? waiting_[next_ + i + 1] : nullptr;
+            }
+            if (!queue_->try_push_run(waiting_[next_], static_cast<std::uint32_t>(count))) {
+                return;
+            }
+            next_ += count;
+        }
+    }
+
+    void take_back(const std::array<RunEntry, 64>& out, std::uint32_t count, bool continues,
+                   bool said_to_continue) {
+        if (continues != said_to_continue) {
+            wrong_.fetch_add(1);
+        }
+        for (std::uint32_t i = 0; i < count; ++i) {
+            waiting_.push_back(out[i].job);
+        }
+    }
+
+    void work(unsigned me, test::Random& random) {
+        Claim& claim = claims_[me];
+        std::uint64_t expected_place = 0;
+        while (!stop_.load(std::memory_order_relaxed)) {
+            const RunEntry entry = claim.take_next();
+            if (entry.job == nullptr) {
+                expected_place = 0;
+                if (queue_->claim(claim, 1 + static_cast<std::uint32_t>(random.below(24))) == 0) {
+                    std::this_thread::yield();
+                }
+                continue;
+            }
+            if (begins_[entry.job->number].fetch_add(1, std::memory_order_relaxed) != 0 ||
+                entry.job->order != expected_place || entry.ends_run != (entry.job->next == nullptr)) {
+                wrong_.fetch_add(1);
+            }
+            expected_place = entry.ends_run ? 0 : expected_place + 1;
+            begun_.fetch_add(1);
+            if (random.one_in(32)) {
+                std::this_thread::yield();  // inside a job
+            }
+        }
+    }
+
+    std::vector<core::Job> jobs_;
+    std::vector<std::atomic<std::uint32_t>> begins_;
+    std::vector<core::Job*> waiting_;  // the role's
+    std::size_t next_ = 0;             // the role's: what of waiting_ was pushed
+    std::uint64_t revoked_ = 0;
+    std::uint64_t recalled_ = 0;
+    std::unique_ptr<Queue> queue_ = std::make_unique<Queue>();
+    std::array<Claim, workers> claims_;
+    std::atomic<std::uint64_t> begun_{0};
+    std::atomic<std::uint64_t> wrong_{0};
+    std::atomic<bool> stop_{false};
+};
+
+template <typename QueueRules, typename ClaimRules>
+bool notices(std::uint64_t most_rounds) {
+    for (std::uint64_t round = 0; round < most_rounds; ++round) {
+        if (Stress<QueueRules, ClaimRules>(100'000).run().wrong > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+struct RevokesByStore : sync::ClaimRules {
+    static constexpr bool revoke_by_cas = false;
+};
+struct ReadsAfterCas : sync::ClaimRules {
+    static constexpr bool read_before_cas = false;
+};
+struct ClaimsByStore : sync::RunQueueRules {
+    static constexpr bool claim_by_cas = false;
+};
+struct CopiesAfterCas : sync::RunQueueRules {
+    static constexpr bool copy_before_cas = false;
+};
+
+}  // namespace
+
+TEST_CASE("E28, E32: stress: every job is begun once, runs stay whole") {
+    const std::size_t count = test::under_thread_sanitizer ? 200'000 : 2'000'000;
+    const Outcome outcome = Stress<sync::RunQueueRules, sync::ClaimRules>(count).run();
+    MESSAGE("revoked " << outcome.revoked << ", recalled " << outcome.recalled);
+    CHECK(outcome.wrong == 0);
+    CHECK(outcome.begun == count);
+    CHECK(outcome.revoked > 0);
+    CHECK(outcome.recalled > 0);
+}
+
+// The planted bugs are data races on the jobs, which is what ThreadSanitizer would say, and end the program.
+TEST_CASE("the stress notices each planted bug" * doctest::skip(test::under_thread_sanitizer)) {
+    CHECK(notices<sync::RunQueueRules, RevokesByStore>(200));
+    CHECK(notices<sync::RunQueueRules, ReadsAfterCas>(200));
+    CHECK(notices<ClaimsByStore, sync::ClaimRules>(200));
+    CHECK(notices<CopiesAfterCas, sync::ClaimRules>(200));
+}
