@@ -40,13 +40,13 @@ struct Config {
     // Workers and caps (E1, E2).
 
     /// Worker threads. Default clamp(n - 1, 2, 8). Range 1..256.
-    std::optional<std::int64_t> pool_size;
+    std::optional<std::int64_t> pool_size = std::nullopt;
     /// Jobs of one actor in flight. Default clamp(pool_size - 1, 1, 4). Range 1..256, lowered to max(pool_size - 1, 1).
-    std::optional<std::int64_t> actor_cap;
+    std::optional<std::int64_t> actor_cap = std::nullopt;
     /// pure_read jobs of one actor in flight. Default clamp(actor_cap, 1, 4). Range 1..256, lowered to actor_cap.
-    std::optional<std::int64_t> read_cap;
+    std::optional<std::int64_t> read_cap = std::nullopt;
     /// heavy_init jobs in flight, all actors together. Default clamp(pool_size - 1, 2, 3). Range 1..256.
-    std::optional<std::int64_t> heavy_permits;
+    std::optional<std::int64_t> heavy_permits = std::nullopt;
     /// What a visit adds to an actor's deficit, in units of job cost (E12). Range 1..65536. More than 4 * actor_cap is cut
     /// off at every visit by the cap of the deficit.
     std::int64_t drr_quantum = 1;
@@ -67,12 +67,12 @@ struct Config {
     /// Threads are named `<prefix>-sched` and `<prefix>-wN`. At most 9 characters (the system keeps 15), not empty.
     std::string thread_name_prefix = "sluice";
     /// CPUs that the library's threads may use, each in 0..4095; empty: all that the process may use.
-    std::vector<std::int32_t> cpus;
+    std::vector<std::int32_t> cpus = {};
     /// Asks the system for a short time slice (200 us) for the library's threads, where it can be had without privilege.
     bool short_time_slice = true;
     /// Called first and last on every thread that the library starts; may be empty.
-    ThreadHook on_thread_start;
-    ThreadHook on_thread_stop;
+    ThreadHook on_thread_start = nullptr;
+    ThreadHook on_thread_stop = nullptr;
 
     // Run-ahead (E28).
 
@@ -112,10 +112,10 @@ struct EffectiveConfig {
     SpinPolicy spin = SpinPolicy::adaptive;
     std::chrono::nanoseconds spin_budget{0};
     std::string thread_name_prefix;
-    std::vector<std::int32_t> cpus;
+    std::vector<std::int32_t> cpus = {};
     bool short_time_slice = true;
-    ThreadHook on_thread_start;
-    ThreadHook on_thread_stop;
+    ThreadHook on_thread_start = nullptr;
+    ThreadHook on_thread_stop = nullptr;
 
     bool run_ahead = true;
     std::chrono::nanoseconds run_budget{0};

@@ -51,12 +51,13 @@ union Manual {
     Value value;
 };
 
-/// A job of one step. `Context` is const in the lanes that only read. `install_is_fence` makes it the one-step
+/// A job of one step. `Context` is const in the lanes that only read. `InstallIsFence` makes it the one-step
 /// form of a heavy job: built outside any exclusion, then one empty exclusive step.
-template <class F, class Context, class R, bool install_is_fence = false>
+template <class F, class Context, class R, bool InstallIsFence = false>
 class OneStep {
 public:
     template <class G>
+        requires(!std::same_as<std::remove_cvref_t<G>, OneStep>)
     explicit OneStep(G&& fn) {
         std::construct_at(&fn_.value, std::forward<G>(fn));
     }
@@ -75,7 +76,7 @@ private:
 public:
     static constexpr JobOps ops{
         .run = [](void* self, void* context) { cast(self).run(*static_cast<Context*>(context)); },
-        .install = install_is_fence ? +[](void*, void*) {} : nullptr,
+        .install = InstallIsFence ? +[](void*, void*) {} : nullptr,
         .destroy_closure = [](void* self) noexcept { cast(self).fn_.destroy(); },
         .destroy_result =
             Manual<R>::trivial ? nullptr : +[](void* self) noexcept { cast(self).result_.destroy(); },
