@@ -121,7 +121,7 @@ public:
         : executor_(executor), counts_(counts), self_(self), random_(stream) {}
 
     void run(steady_clock::time_point end) {
-        for (std::uint64_t i = 0; steady_clock::now() < end; ++i) {
+        while (steady_clock::now() < end) {
             const std::uint64_t which = random_.below(ids);
             if (random_.one_in(40)) {
                 const Batch batch(executor_);
