@@ -50,7 +50,7 @@ private:
 };
 
 struct State {
-    explicit State(Counts& counts) : counts(&counts) {}
+    explicit State(Counts& all) : counts(&all) {}
     Counts* counts;
     mutable std::atomic<int> readers{0};
     mutable std::atomic<int> statuses{0};

@@ -27,9 +27,9 @@ std::set<int> own_cpus() {
     CPU_ZERO(&set);
     sched_getaffinity(0, sizeof(set), &set);
     std::set<int> cpus;
-    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    for (unsigned cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
         if (CPU_ISSET(cpu, &set))
-            cpus.insert(cpu);
+            cpus.insert(static_cast<int>(cpu));
     }
     return cpus;
 }
