@@ -297,13 +297,13 @@ private:
     }
 
     void count(const Handle& handle, const Result<int>& result) {
-        const ErrorCode code = result ? no_error : result.error().value();
-        if (handle.heavy && code == no_error)
-            counts_.heavy_values.fetch_add(1);
-        if (handle.heavy && code == ErrorCode::job_threw)
+        if (result) {
+            counts_.heavy_values.fetch_add(handle.heavy ? 1 : 0);
+            return;
+        }
+        if (handle.heavy && result.error() == ErrorCode::job_threw)
             counts_.heavy_threw.fetch_add(1);
-        switch (code) {
-            case no_error:
+        switch (result.error().value()) {
             case ErrorCode::job_threw:
             case ErrorCode::actor_removed:
             case ErrorCode::actor_fatal:
