@@ -147,8 +147,10 @@ configure() {
 build() {
     local folder=$1
     shift
-    local log=$folder/build.log
-    if ! ninja -C "$folder" "$@" >"$log" 2>&1; then
+    local log=$folder/build.log keep_going=()
+    # Somebody who waits wants the first error, CI wants all of them.
+    [[ -z ${CI:-} ]] || keep_going=(-k 0)
+    if ! ninja -C "$folder" "${keep_going[@]}" "$@" >"$log" 2>&1; then
         grep -vE '^\[[0-9]+/[0-9]+\] (Compiling|Linking|Generating)' "$log" >&2 || true
         return 1
     fi
