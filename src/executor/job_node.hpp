@@ -56,10 +56,10 @@ struct alignas(64) JobNode : core::Job {
     void* payload = nullptr;      ///< `inline_payload`, or a block of its own
     sync::atomic<std::uint32_t> state{0};
     ErrorCode outcome = {};        ///< zero: a value. Written before `done`.
-    bool has_handle : 1 = false;   ///< these four have one owner at a time, as all plain fields
+    bool has_names = false;        ///< a byte of its own: the handle reads it while the others change
+    bool has_handle : 1 = false;   ///< these three have one owner at a time, as all plain fields
     bool built : 1 = false;        ///< heavy: the build step has run
-    bool run_is_long : 1 = false;  ///< of the first job of a run, as the next but one
-    bool has_names : 1 = false;
+    bool run_is_long : 1 = false;  ///< of the first job of a run, as run_expected_ns
 
     // Lines 1 to 3.
     Engine* engine = nullptr;

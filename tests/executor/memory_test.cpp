@@ -132,7 +132,9 @@ TEST_CASE(
             CHECK(executor.snapshot().nodes == nodes);
             if (call_counting_available()) {
                 CHECK(used.allocations == 0);
+#ifndef SLUICE_PLATFORM_PORTABLE  // which sleeps and wakes by a mutex and a condition variable, for want of better
                 CHECK(used.mutex_locks == 0);
+#endif
             }
             CHECK(traffic.failures() == 0);
         }

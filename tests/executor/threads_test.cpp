@@ -22,6 +22,13 @@ std::string own_name() {
     return name.data();
 }
 
+// Standard C++ has no names for threads: the portable build tells hooks the name, and the system nothing.
+#ifdef SLUICE_PLATFORM_PORTABLE
+constexpr bool names_are_set = false;
+#else
+constexpr bool names_are_set = true;
+#endif
+
 std::set<int> own_cpus() {
     cpu_set_t set;
     CPU_ZERO(&set);
@@ -69,8 +76,10 @@ TEST_CASE("E32 threads have names, hooks run first and last on each of them, onc
             Executor executor(config);
             auto actor = executor.add_actor("a", 0);
             const std::string name = value_of(actor.mutate([](int&) { return own_name(); }));
-            CHECK(name.starts_with("named-w"));
-            CHECK(expected.contains(name));
+            if (names_are_set) {
+                CHECK(name.starts_with("named-w"));
+                CHECK(expected.contains(name));
+            }
             AllWorkersHeld held(executor);  // all of them have started
             held.release();
             CHECK(eventually([&] {
@@ -83,7 +92,8 @@ TEST_CASE("E32 threads have names, hooks run first and last on each of them, onc
         CHECK(log.started == expected);
         CHECK(log.stopped == expected);
         CHECK(log.start_threads == log.stop_threads);
-        CHECK_FALSE(log.names_differ);
+        if (names_are_set)
+            CHECK_FALSE(log.names_differ);
     });
 }
 
