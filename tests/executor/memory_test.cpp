@@ -72,11 +72,12 @@ private:
         switch (i % 16) {
             case 0:
                 place = actor.build(
-                    options, [captured](const long& n) { return n + captured[1]; },
+                    options,
+                    [captured](const long&) { return captured[1]; },  // beside mutations: it reads nothing
                     [](long& n, long built) { return n = built; });
                 break;
             case 1:
-                place = actor.build(options, [](const long& n) { return n; });
+                place = actor.build(options, [](const long&) { return 1L; });
                 break;
             case 2:
                 place = actor.status(options, [](const long& n) { return n; });
