@@ -253,7 +253,9 @@ TEST_CASE("E26 a batch of many submissions to a sleeping executor wakes it once"
             wakes += executor.snapshot().wakeups - before;
         }
         INFO("wake-ups of the worker in " << rounds << " batches: " << wakes);
-        CHECK(wakes <= 3 * rounds);
+        // Under `dedicated` a batch wakes home, which is not in this count; workers are woken by home as it hands out.
+        if (config.policy == SchedulerPolicy::lent)
+            CHECK(wakes <= 3 * rounds);
     });
 }
 
