@@ -32,4 +32,6 @@ namespace sluice::test {
 inline constexpr bool under_thread_sanitizer = SLUICE_TEST_UNDER_THREAD_SANITIZER != 0;
 inline constexpr bool under_address_sanitizer = SLUICE_TEST_UNDER_ADDRESS_SANITIZER != 0;
 
+inline constexpr bool under_sanitizer = under_thread_sanitizer || under_address_sanitizer;
+
 }  // namespace sluice::test

@@ -51,7 +51,7 @@ TEST_CASE("the owner may destroy the parker as soon as it has the token") {
 // The flags are relaxed on purpose: they tell the threads when to act and order nothing, so that
 // ThreadSanitizer finds the plain data unordered unless the one token carries what both unparkers did.
 TEST_CASE("an owner who takes one token for two unparks sees what came before either") {
-    const int rounds = test::under_thread_sanitizer ? 2'000 : 20'000;
+    const int rounds = test::under_sanitizer ? 2'000 : 20'000;
     sync::Parker parker;
     std::array<std::atomic<int>, 2> unparked{};
     std::atomic<int> read{0};
@@ -127,7 +127,7 @@ struct OnlySignals : sync::ParkerRules {
 }  // namespace
 
 TEST_CASE("stress: two owners who unpark each other never lose a token") {
-    const int passes = test::under_thread_sanitizer ? 20'000 : 100'000;
+    const int passes = test::under_sanitizer ? 20'000 : 100'000;
     CHECK(lost_balls<sync::Parker>(passes, std::chrono::seconds(20), 1) == 0);
 }
 

@@ -111,7 +111,7 @@ TEST_CASE("producer and consumer do not share a line") {
 }
 
 TEST_CASE("stress: every element comes out once, whole, in order") {
-    const std::uint64_t count = test::under_thread_sanitizer ? 200'000 : 1'000'000;
+    const std::uint64_t count = test::under_sanitizer ? 100'000 : 500'000;
     CHECK(violations<sync::SpscRingRules, 4>(count) == 0);
     CHECK(violations<sync::SpscRingRules, 256>(count) == 0);
 }
