@@ -108,6 +108,7 @@ void sluice_throughput(benchmark::State& state, sluice::SchedulerPolicy policy, 
     Done done;
     sluice::Executor executor(config_of(policy, apart));
     std::vector<sluice::Actor<long>> handles;
+    handles.reserve(actors);
     for (std::size_t i = 0; i < actors; ++i)
         handles.push_back(executor.add_actor(std::string("a").append(std::to_string(i)), 0L));
     drive(state, actors, done, [&](std::size_t actor) {

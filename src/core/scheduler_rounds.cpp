@@ -190,6 +190,7 @@ bool Scheduler::pay_for_head(Actor& actor, JobClass c, std::uint32_t batch) noex
     const std::int64_t quantum = add_quantum(actor, c, 1, batch);
     if (queue.deficit >= cost)
         return true;
+    // A quantum is at least 1: weights are. NOLINTNEXTLINE(clang-analyzer-core.DivideZero)
     const auto rounds = static_cast<std::uint32_t>((cost - queue.deficit + quantum - 1) / quantum);
     fewest_rounds_ = fewest_rounds_ == 0 ? rounds : std::min(fewest_rounds_, rounds);
     return false;

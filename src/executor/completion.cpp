@@ -133,8 +133,9 @@ void Engine::drop_handle(JobNode& node) noexcept {
                nullptr) {  // null: no memory for a slot, or the pool ends: the node is out of use until then
         engine.pool_.give(slot->nodes, &node);
     }
+    // `temporary` says that there is a slot. NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker)
     if (temporary)
-        SlotLease::give_up(*slot);
+        SlotLease::give_up(*slot);  // NOLINT(clang-analyzer-core.NonNullParamChecker)
     if (!leased)
         engine.release();
 }

@@ -88,6 +88,8 @@ private:
     };
     static constexpr Place place_of(std::uint32_t index) noexcept {
         const auto segment = static_cast<std::uint32_t>(std::bit_width(index / first_segment + 1) - 1);
+        // bit_width of at least 1 is at least 1, which the analyzer does not know.
+        // NOLINTNEXTLINE(clang-analyzer-core.BitwiseShift)
         return {segment, index - first_segment * ((std::uint32_t{1} << segment) - 1)};
     }
 
