@@ -29,7 +29,10 @@ class Permits final : public HeavyPermits {
 public:
     explicit Permits(unsigned free) : free_(free) {}
     [[nodiscard]] bool try_take() noexcept override {
-        return free_ != 0 && free_-- != 0;
+        if (free_ == 0)
+            return false;
+        --free_;
+        return true;
     }
     void give_back() noexcept override {
         ++free_;

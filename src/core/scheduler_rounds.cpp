@@ -202,6 +202,7 @@ std::int64_t Scheduler::add_quantum(Actor& actor, JobClass c, std::uint32_t roun
     ClassQueue& queue = actor.queue(c);
     const std::int64_t share = std::int64_t{std::max<std::uint16_t>(actor.weight, 1)} * batch;
     const std::int64_t quantum = limits_.drr_quantum * share;
+    assert(quantum >= 1);
     const std::int64_t most = std::max<std::int64_t>(limits_.deficit_cap * share, queue.head->cost);
     queue.deficit = static_cast<std::int32_t>(
         std::min({queue.deficit + quantum * rounds, most, std::int64_t{largest_deficit}}));
