@@ -40,10 +40,7 @@ std::uint64_t violations(std::uint32_t capacity, unsigned threads, std::uint64_t
                 std::this_thread::yield();
             }
             holders.fetch_sub(1);
-            // A mutant has lost count by now, and giving back would be refused as our own mistake.
-            if (Rules::take_by_cas || permits.available() < capacity) {
-                permits.give_back();
-            }
+            permits.give_back();
         }
     });
     return wrong.load() + (capacity - permits.available());
