@@ -95,10 +95,13 @@ template <typename Parker>
 int lost_balls(int passes, std::chrono::milliseconds patience, int stop_after) {
     std::array<Parker, 2> parkers;
     std::atomic<int> lost{0};
+    std::atomic<bool> stop{false};
+    // Each pass is a change of threads, which takes a busy machine a thousand times as long as an idle one.
+    const std::int64_t enough = sync::now_ns() + 3'000'000'000;
     const auto patience_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(patience).count();
     test::run_together(2, [&](unsigned me) {
         test::Random random(me);
-        for (int i = 0; i < passes && lost.load(std::memory_order_relaxed) < stop_after; ++i) {
+        for (int i = 0; i < passes && !stop.load(); ++i) {
             if (me == 0 || i > 0) {
                 parkers[1 - me].unpark();
             }
@@ -111,8 +114,11 @@ int lost_balls(int passes, std::chrono::milliseconds patience, int stop_after) {
             if (!token || sync::now_ns() - begin >= patience_ns) {
                 lost.fetch_add(1);
             }
+            if (lost.load() >= stop_after || sync::now_ns() > enough) {
+                stop.store(true);
+            }
         }
-        parkers[1 - me].unpark();
+        parkers[1 - me].unpark();  // the other one may sleep; it finds the ball, and that all is over
     });
     return lost.load();
 }
