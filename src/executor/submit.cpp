@@ -167,7 +167,6 @@ void Engine::publish(JobNode& node, ThreadSlot& slot) noexcept {
 // The queue has no memory for one more pointer. The job ends without running, but not here: nothing of the caller's is
 // destroyed inside a submission (E5). The role holder fails it.
 void Engine::add_stray(JobNode& node) noexcept {
-    ingress_.note_voided();
     core::Job* top = strays_.load(memory_order_relaxed);  // only linked to
     do {
         node.next = top;

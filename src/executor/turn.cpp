@@ -245,7 +245,10 @@ void Engine::settle(Aftermath& aftermath, ThreadSlot& slot) noexcept {
     }
     for (core::Job* job = aftermath.strays; job != nullptr;) {
         auto& node = static_cast<JobNode&>(*std::exchange(job, job->next));
+        const std::uint64_t number = node.number;
         fail(node, slot, core::FailReason::none);
+        // Only now: from here on all_emitted_below() may let the actor's cell be used again.
+        ingress_.note_voided(number);
     }
     for (core::Job* job = aftermath.abandoned.first; job != nullptr;) {
         auto& node = static_cast<JobNode&>(*std::exchange(job, job->next));

@@ -4,16 +4,17 @@
 // the scheduler's role may take back.
 //
 // Roles
-//     owner     the worker: publish (through RunQueue::claim), take_next, inside_run, used_up.
+//     owner     the worker: publish (through RunQueue::claim), take_next, inside_run, used_up; and revoke, to
+//               give back what it has no time for.
 //     role      whoever holds the scheduler's role: revoke.
 //     anybody   observe.
 // Words
 //     word_       core::ClaimWord: generation, next, end. core/words/claim_word.hpp has the bits.
 //     entries_    the claimed jobs, packed RunEntry. Written by the owner while the claim has nothing left;
 //                 read by the owner and by the role.
-// Invariant: entry i of a claim is the owner's if its fetch_add on the word returned next == i < end (entry 0
-// is its own from the beginning), and the role's if a CAS of the role moved `end` from beyond i to i or
-// below. Each entry goes to one of them, since both happen on the one word.
+// Invariant: entry i of a claim is the owner's to run if its fetch_add on the word returned next == i < end
+// (entry 0 is from the beginning), and a revoker's if its CAS moved `end` from beyond i to i or below. Each
+// entry goes one way, since all of this happens on the one word.
 //
 // The role reads the entries before its CAS, for afterwards the owner may claim again and overwrite them:
 //     role: word = {g, next 1, end 3}          owner: takes nothing more (end is 1), claims, writes entry 1
@@ -97,8 +98,9 @@ public:
     }
 
     /// Takes back what the owner has not begun, in order.
-    /// thread: the role. progress: lock-free; gives up, with nothing, when the owner took a job during each
-    /// of `revoke_tries` tries: such a worker is not stuck. cost: one CAS.
+    /// thread: the role, or the owner, at the same time too. progress: lock-free; gives up, with nothing,
+    /// when the owner took a job during each of `revoke_tries` tries: such a worker is not stuck. cost: one
+    /// CAS.
     [[nodiscard]] RevokedRest revoke(std::span<RunEntry, most> out) noexcept {
         for (std::uint32_t tries = 0; tries < revoke_tries; ++tries) {
             // Acquire: partner of publish's release. The entries of that claim, or later ones, are seen

@@ -5,8 +5,7 @@
 //
 // Roles
 //     submitter  the one thread that a lane belongs to at a time: push, push_bulk. It may hand the lane to
-//     another thread, as a whole and with
-//                synchronisation (what the old owner pushed happens-before what the new one does).
+//                another thread, synchronised: what the old one pushed happens-before what the new one does.
 //     consumer   whoever holds the scheduler's role: drain, next_number, all_emitted_below. Taking the role
 //                synchronises with handing it back.
 //     anybody    add_lane, pending, note_voided.
@@ -14,7 +13,7 @@
 //     lane.pushed   jobs put into the lane, ever. Written by the submitter after the put; read by everybody.
 //     lane.emitted  jobs of the lane that drain() returned, ever. Written by the consumer; read by everybody.
 //     lanes         newest lane; a list that only grows.
-//     voided        numbers that will never arrive.
+//     voided        how many numbers will never arrive, and the largest of them.
 // Invariant: emitted <= taken <= pushed <= put, for each lane: the consumer takes only what `pushed`
 // announces, so a take finds what it looks for, and a lane is empty for pending() as soon as everything
 // announced went out.
@@ -62,13 +61,14 @@ public:
     /// As push for several jobs with increasing numbers: all or none, announced at once.
     [[nodiscard]] static bool push_bulk(Lane& lane, core::Job* const* jobs, std::size_t count) noexcept;
 
-    /// A number was taken, and its job will never be pushed.
-    /// thread: any. progress: wait-free.
-    void note_voided() noexcept;
+    /// A number was taken, its job will never be pushed, and nobody refers to it any more.
+    /// thread: any. progress: lock-free.
+    void note_voided(std::uint64_t number) noexcept;
 
     /// Takes at most `max` jobs out, in an order that E14 allows. Waits for nobody: a number whose job is not
     /// there yet comes out late.
-    /// thread: the consumer. progress: wait-free, bounded by max and the number of lanes.
+    /// thread: the consumer. progress: wait-free: a look at all lanes lets a job out, or finds one of the finitely
+    /// many smaller numbers that were on their way.
     [[nodiscard]] std::size_t drain(core::Job** out, std::size_t max) noexcept;
 
     /// Whether a job was announced that was not drained.
@@ -79,8 +79,9 @@ public:
 
     /// One more than the largest number that came out. thread: the consumer.
     [[nodiscard]] std::uint64_t next_number() const noexcept;
-    /// Whether every number below n came out or was voided. False may mean that a number from n on is
-    /// missing; exact when none from n on was taken, as after closing the admission. thread: the consumer.
+    /// Whether every number below n came out or was voided. Never true too early; false may also mean that a
+    /// number below next_number() but not below n is missing, or that a voided one is not below either. Exact
+    /// when no number from n on was taken, as after closing the admission. thread: the consumer.
     [[nodiscard]] bool all_emitted_below(std::uint64_t n) const noexcept;
 
     /// How many lanes were added, ever. thread: any.

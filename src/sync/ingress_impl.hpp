@@ -82,6 +82,7 @@ struct BasicIngress<Rules>::Inside {
     alignas(cache_line) atomic<Lane*> newest{nullptr};
     atomic<std::size_t> lanes{0};
     atomic<std::uint64_t> voided{0};
+    atomic<std::uint64_t> largest_voided{0};
     alignas(cache_line) core::IngressOrder<Inside, Rules> order;  // the consumer's
 };
 
@@ -157,9 +158,14 @@ bool BasicIngress<Rules>::push_bulk(Lane& lane, core::Job* const* jobs, std::siz
 }
 
 template <typename Rules>
-void BasicIngress<Rules>::note_voided() noexcept {
-    // Relaxed: a count that the consumer compares, no memory hangs on it.
-    inside_->voided.fetch_add(1, memory_order_relaxed);
+void BasicIngress<Rules>::note_voided(std::uint64_t number) noexcept {
+    // Relaxed: published by the count below.
+    std::uint64_t largest = inside_->largest_voided.load(memory_order_relaxed);
+    while (largest < number && !inside_->largest_voided.compare_exchange_weak(
+                                   largest, number, memory_order_relaxed, memory_order_relaxed)) {}
+    // Release: partner of the acquire in all_emitted_below(), which then knows a number as large as any that
+    // it counts, and what the caller did with the job before.
+    inside_->voided.fetch_add(1, memory_order_release);
 }
 
 template <typename Rules>
@@ -187,9 +193,16 @@ std::uint64_t BasicIngress<Rules>::next_number() const noexcept {
 
 template <typename Rules>
 bool BasicIngress<Rules>::all_emitted_below(std::uint64_t n) const noexcept {
+    // Everything that came out is below `end`. If all that was voided is too, the two counts leave out
+    // exactly what is missing.
     const std::uint64_t next = inside_->order.next_number();
-    const std::uint64_t numbers = (n < next ? next : n) - inside_->first_number;
-    return inside_->order.emitted() + inside_->voided.load(memory_order_relaxed) >= numbers;
+    const std::uint64_t end = n < next ? next : n;
+    // Acquire: partner of note_voided().
+    const std::uint64_t voided = inside_->voided.load(memory_order_acquire);
+    if (voided != 0 && inside_->largest_voided.load(memory_order_relaxed) >= end) {
+        return false;
+    }
+    return inside_->order.emitted() + voided == end - inside_->first_number;
 }
 
 template <typename Rules>

@@ -9,8 +9,8 @@
 //     claimer   any worker, with its own claim: claim.
 //     anybody   empty, size.
 // Words
-//     slots_[i % capacity]  packed RunEntry (sync/run_entry.hpp): the job at position i and whether it ends
-//     its run
+//     slots_[i % capacity]  packed RunEntry (sync/run_entry.hpp): the job at position i, and whether it ends
+//                           its run
 //     tail_                 one past the last position put; written by the role
 //     head_                 the first position that nobody claimed; moved by claimers' CAS, past whole runs
 // Positions are 64 bits and never wrap. Invariant: head_ <= tail_ <= head_ + capacity; the slots from head_

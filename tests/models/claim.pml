@@ -6,7 +6,8 @@
  * the old `next`, unless that was `end`. The role copies the rest and then moves `end` down to `next` by CAS;
  * when the CAS fails it starts again, with a new copy.
  *
- * The owner may claim its next batch, and overwrite the array, between the thief's reads.
+ * The owner may claim its next batch, and overwrite the array, between the role's reads. It may also give its
+ * own rest back, by the same CAS; nobody writes the array but itself, so that is one step here.
  *
  * Promise: each job is run by the owner or given back by the role, once; checked on the way and when nothing
  * can move any more.
@@ -56,6 +57,13 @@ active proctype owner()
        do
        :: atomic { next < end -> mine = slot[next]; next++; done[mine]++; assert(done[mine] == 1) }
        :: atomic { next >= end -> next++; break }
+       :: atomic {
+              next < end ->
+              do
+              :: end > next -> end--; mine = slot[end]; done[mine]++; assert(done[mine] == 1)
+              :: else -> break
+              od
+          }
        od
     od
 }

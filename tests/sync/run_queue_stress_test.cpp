@@ -1,6 +1,7 @@
 // Goal (E28, E32): every job is begun by exactly one worker or taken back, whatever threads do; runs stay whole.
-// Method: one thread has the role: it pushes runs of random length, takes rests and queued runs back, and pushes those again.
-// Workers claim and take. Each job counts its begins. The same stress must fail with each planted bug.
+// Method: one thread has the role: it pushes runs of random length, takes rests and queued runs back, and pushes
+// those again. Workers claim, take, and now and then give their rest back themselves. Each job counts its begins.
+// The same stress must fail with each planted bug.
 #include "core/job.hpp"
 #include "sync/run_queue.hpp"
 
@@ -13,6 +14,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -71,6 +73,7 @@ private:
                 revoked_ += rest.count;
                 take_back(out, rest.count, rest.count > 0 && out[0].job->order > 0, rest.continues_run);
             }
+            take_in_given_back();
             if (random.one_in(64)) {
                 std::array<RunEntry, 64> out{};
                 const std::uint32_t count = queue_->recall(out);
@@ -118,6 +121,25 @@ private:
         }
     }
 
+    void take_in_given_back() {
+        const std::lock_guard lock(given_back_lock_);
+        waiting_.insert(waiting_.end(), given_back_.begin(), given_back_.end());
+        given_back_.clear();
+    }
+
+    // The owner gives its rest back, while the role may be about to take it.
+    void give_back(Claim& claim, bool inside_run) {
+        std::array<RunEntry, 64> out{};
+        const sync::RevokedRest rest = claim.revoke(out);
+        if (rest.count > 0 && rest.continues_run != inside_run) {
+            wrong_.fetch_add(1);
+        }
+        const std::lock_guard lock(given_back_lock_);
+        for (std::uint32_t i = 0; i < rest.count; ++i) {
+            given_back_.push_back(out[i].job);
+        }
+    }
+
     void work(unsigned me, test::Random& random) {
         Claim& claim = claims_[me];
         std::uint64_t expected_place = 0;
@@ -136,6 +158,9 @@ private:
             }
             expected_place = entry.ends_run ? 0 : expected_place + 1;
             begun_.fetch_add(1);
+            if (random.one_in(16)) {
+                give_back(claim, !entry.ends_run);
+            }
             if (random.one_in(32)) {
                 std::this_thread::yield();  // inside a job
             }
@@ -148,6 +173,8 @@ private:
     std::size_t next_ = 0;             // the role's: what of waiting_ was pushed
     std::uint64_t revoked_ = 0;
     std::uint64_t recalled_ = 0;
+    std::mutex given_back_lock_;
+    std::vector<core::Job*> given_back_;
     std::unique_ptr<Queue> queue_ = std::make_unique<Queue>();
     std::array<Claim, workers> claims_;
     std::atomic<std::uint64_t> begun_{0};
