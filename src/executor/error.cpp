@@ -3,6 +3,7 @@
 #include "sync/atomic.hpp"
 
 #include <array>
+#include <cstddef>
 #include <memory>
 #include <new>
 #include <string>
@@ -101,9 +102,11 @@ std::string_view to_string(ErrorCode code) noexcept {
     return text_of(code).name;
 }
 
+// Like the records below built in place and never destroyed: an executor may end after main, and its errors be told then.
 const std::error_category& error_category() noexcept {
-    static const Category category;
-    return category;
+    alignas(Category) static std::byte storage[sizeof(Category)];
+    static const Category* const category = ::new (storage) Category;
+    return *category;
 }
 
 Error::Error(Parts parts) {
@@ -123,15 +126,16 @@ Error::Error(Parts parts) {
 
 // Codes only, made once: an error must be tellable when there is no memory to tell it well.
 Error::Record* Error::bare_record(ErrorCode code) noexcept {
-    static std::array<Record, code_texts.size()> records;
-    static const bool made = [] {
-        for (std::size_t i = 0; i < records.size(); ++i) {
-            records[i].code = static_cast<ErrorCode>(i);
-            records[i].shared_for_ever = true;
+    using Records = std::array<Record, code_texts.size()>;
+    alignas(Records) static std::byte storage[sizeof(Records)];
+    static Records& records = [] -> Records& {
+        auto* made = ::new (storage) Records;
+        for (std::size_t i = 0; i < made->size(); ++i) {
+            (*made)[i].code = static_cast<ErrorCode>(i);
+            (*made)[i].shared_for_ever = true;
         }
-        return true;
+        return *made;
     }();
-    (void)made;
     return &records[static_cast<std::size_t>(code)];
 }
 

@@ -208,6 +208,23 @@ TEST_CASE("E4 many generations of one id, with jobs in flight in each") {
     });
 }
 
+TEST_CASE("E4 E21 a job removes its own actor and registers it anew") {
+    under_both_policies({1, 2}, [](const Config& config) {
+        Tracked::Counts counts;
+        Executor executor(config);
+        Actor<Context> actor = executor.emplace_actor<Context>("a", {}, counts, 0);
+        for (int round = 0; round < 50; ++round) {
+            actor = value_of(actor.mutate([&executor, &counts, round](Context& c) -> Actor<Context> {
+                if (c.value != round || !executor.remove_actor("a"))
+                    return {};
+                return executor.emplace_actor<Context>("a", {}, counts, round + 1);
+            }));
+            REQUIRE(actor.registered());
+        }
+        CHECK(eventually([&] { return counts.alive.load() == 1; }));
+    });
+}
+
 TEST_CASE("E6 the listing answers while every worker is stuck, and keeps contexts alive") {
     under_both_policies({1, 2}, [](const Config& config) {
         Tracked::Counts counts;

@@ -113,8 +113,7 @@ TEST_CASE("E5 a refused submission leaves its closure as it was, and the caller 
     });
 }
 
-TEST_CASE(
-    "E5 a closure is destroyed before its job completes, so what it captured is free when a waiter wakes") {
+TEST_CASE("E5 a closure is destroyed before its job completes: what it held is free when a waiter wakes") {
     under_both_policies({1, 2}, [](const Config& config) {
         Tracked::Counts counts;
         Executor executor(config);
@@ -134,8 +133,7 @@ TEST_CASE(
     });
 }
 
-TEST_CASE(
-    "E16 a closure that cannot be constructed ends its submission with the exception, and costs no place") {
+TEST_CASE("E16 a closure that cannot be constructed ends its submission, and costs no place") {
     struct CopyThrows {
         CopyThrows() = default;
         CopyThrows(const CopyThrows&) {
@@ -214,8 +212,7 @@ TEST_CASE("E21 destructors of closures and results submit") {
     });
 }
 
-TEST_CASE(
-    "E21 E22 a context's destructor at the executor's end removes another actor, whose context goes too") {
+TEST_CASE("E21 E22 at the end a context's destructor removes other actors, whose contexts go too") {
     under_both_policies({1, 2}, [](const Config& config) {
         for (int round = 0; round < 10; ++round) {
             Tracked::Counts counts;
@@ -239,5 +236,26 @@ TEST_CASE(
             CHECK(counts.alive.load() == 0);
             CHECK(counts.destroyed.load() == 8);
         }
+    });
+}
+
+TEST_CASE("E13 E4 twenty thousand actors come and go; their contexts with them") {
+    under_both_policies({2}, [](const Config& config) {
+        Tracked::Counts counts;
+        const int count = scaled(20'000);
+        {
+            Executor executor(config);
+            for (int i = 0; i < count; ++i)
+                static_cast<void>(executor.emplace_actor<Tracked>("a" + std::to_string(i), {}, counts));
+            CHECK(executor.snapshot().actors == static_cast<std::uint64_t>(count));
+            CHECK(executor.actors().size() == static_cast<std::size_t>(count));
+            for (int i = 0; i < count; i += 2)
+                CHECK(executor.remove_actor("a" + std::to_string(i)));
+            CHECK(eventually([&] { return counts.alive.load() == count / 2; }));
+            for (int i = 1; i < count; i += 1000)
+                CHECK(executor.find_actor<Tracked>("a" + std::to_string(i)).has_value());
+        }
+        CHECK(counts.alive.load() == 0);
+        CHECK(counts.destroyed.load() == count);
     });
 }

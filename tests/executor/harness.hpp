@@ -235,6 +235,21 @@ private:
     bool armed_ = true;
 };
 
+/// Counts the library's threads by their hooks, and outlives them.
+struct ThreadCounts {
+    std::atomic<int> started{0};
+    std::atomic<int> stopped{0};
+    [[nodiscard]] bool all_left() const {
+        return eventually([&] { return stopped.load() == started.load(); });
+    }
+    static std::shared_ptr<ThreadCounts> watch(Config& config) {
+        auto threads = std::make_shared<ThreadCounts>();
+        config.on_thread_start = [threads](std::string_view) { threads->started.fetch_add(1); };
+        config.on_thread_stop = [threads](std::string_view) { threads->stopped.fetch_add(1); };
+        return threads;
+    }
+};
+
 /// Less work where a sanitizer makes everything slower.
 [[nodiscard]] constexpr int scaled(int count) {
     return under_thread_sanitizer || under_address_sanitizer ? (count + 7) / 8 : count;

@@ -33,9 +33,7 @@ TEST_CASE("E15 the build runs beside reads and mutations of its actor, the insta
     });
 }
 
-TEST_CASE(
-    "E15 an install that waits for a reader is next, occupies no worker, and stops new admissions of its "
-    "actor") {
+TEST_CASE("E15 an install that waits is next, occupies no worker, and stops admissions of its actor") {
     under_both_policies({4}, [](Config config) {
         config.heavy_permits = 1;
         Executor executor(config);
@@ -118,8 +116,7 @@ TEST_CASE("E15 the one-step form ends with a fence: it completes when the actor'
     });
 }
 
-TEST_CASE(
-    "E15 permits come back after installs, throwing builds and throwing installs, and are never exceeded") {
+TEST_CASE("E15 permits come back after installs and after throws, and are never exceeded") {
     under_both_policies({2, 4}, [](Config config) {
         config.heavy_permits = 1;
         Executor executor(config);

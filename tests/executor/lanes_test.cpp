@@ -125,9 +125,7 @@ TEST_CASE("E8 writer barrier: a mutating head waits for the readers in flight an
     });
 }
 
-TEST_CASE(
-    "E8 only the head is considered: a blocked status holds back the reads behind it, and no later one "
-    "overtakes") {
+TEST_CASE("E8 only the head is considered: nothing overtakes a blocked one") {
     under_both_policies({4}, [](const Config& config) {
         Executor executor(config);
         auto actor = executor.add_actor("a", 0);
@@ -145,9 +143,7 @@ TEST_CASE(
     });
 }
 
-TEST_CASE(
-    "E8 the two classes of an actor are two FIFOs: a blocked maintenance head holds back no interactive "
-    "job") {
+TEST_CASE("E8 two classes, two FIFOs: a blocked maintenance head holds back no interactive job") {
     under_both_policies({4}, [](const Config& config) {
         Executor executor(config);
         auto actor = executor.add_actor("a", 0);

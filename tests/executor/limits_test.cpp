@@ -110,6 +110,31 @@ TEST_CASE(
     });
 }
 
+TEST_CASE("E23 max_queued is not exceeded while jobs run and leave, either") {
+    under_both_policies({1, 2}, [](Config config) {
+        config.max_queued = 16;
+        Executor executor(config);
+        auto actor = executor.add_actor("a", 0);
+        std::atomic<std::int64_t> accepted{0};
+        std::atomic<std::int64_t> started{0};
+        std::atomic<std::int64_t> over{0};
+        run_together(4, [&](unsigned) {
+            for (int i = 0; i < scaled(4'000); ++i) {
+                if (actor.post_read([&started](const int&) { started.fetch_add(1); }))
+                    accepted.fetch_add(1);
+                // Read in this order the difference is at most what was queued at one moment, and one job a worker that
+                // has been started and has not said so yet.
+                const std::int64_t in = accepted.load();
+                if (in - started.load() > 16 + static_cast<std::int64_t>(executor.config().pool_size))
+                    over.fetch_add(1);
+            }
+        });
+        CHECK(over.load() == 0);
+        CHECK(accepted.load() >= 16);
+        CHECK(eventually([&] { return started.load() == accepted.load(); }));
+    });
+}
+
 TEST_CASE("E23 places come back however a job leaves the queue: run, removed, fatal, cancelled") {
     under_both_policies({2}, [](Config config) {
         config.max_queued = 40;
@@ -221,7 +246,11 @@ TEST_CASE("E2 a value that only has to be lowered is lowered, and the effective 
     CHECK(defaults.config().pool_size >= 2);
     CHECK(defaults.config().usable_cpus >= 1);
     // The seed's ceilings are defaults and no limits.
-    const Executor large(Config{.pool_size = 64, .actor_cap = 20, .read_cap = 16, .heavy_permits = 40});
+    config.pool_size = 64;
+    config.actor_cap = 20;
+    config.read_cap = 16;
+    config.heavy_permits = 40;
+    const Executor large(config);
     CHECK(large.config().pool_size == 64);
     CHECK(large.config().read_cap == 16);
     CHECK(large.config().heavy_permits == 40);

@@ -113,8 +113,7 @@ private:
 
 }  // namespace
 
-TEST_CASE(
-    "E31 100,000 jobs in steady state: no allocation by the resource, no malloc and no mutex on any thread") {
+TEST_CASE("E31 100,000 jobs in steady state: no allocation and no mutex, on any thread") {
     under_both_policies({2, 4}, [](Config config) {
         CountingResource resource;
         config.memory = &resource;
@@ -144,8 +143,7 @@ TEST_CASE(
     });
 }
 
-TEST_CASE(
-    "E31 without anything reserved the memory levels off, and a larger closure costs one allocation each") {
+TEST_CASE("E31 memory levels off with nothing reserved, and a larger closure costs one allocation") {
     under_both_policies({2}, [](Config config) {
         CountingResource resource;
         config.memory = &resource;
@@ -174,8 +172,7 @@ TEST_CASE(
     });
 }
 
-TEST_CASE(
-    "E31 E23 reserve and fixed_capacity: what was promised fits, more is refused, and nothing is allocated") {
+TEST_CASE("E31 E23 fixed_capacity: what was promised fits, more is refused, and nothing is allocated") {
     under_both_policies({1, 2}, [](Config config) {
         CountingResource resource;
         config.memory = &resource;
@@ -251,8 +248,7 @@ TEST_CASE("E31 completions and listings that outlive the executor give their mem
     });
 }
 
-TEST_CASE(
-    "E31 E16 the n-th allocation fails: a refusal that says so, no job is lost, and all memory comes back") {
+TEST_CASE("E31 E16 the n-th allocation fails: a refusal says so, no job is lost, all memory comes back") {
     under_both_policies({1, 2}, [](Config config) {
         for (std::uint64_t n = 1; n <= 12; ++n) {
             INFO("allocation " << n << " fails");
@@ -300,7 +296,10 @@ TEST_CASE(
 TEST_CASE("E31 no memory at the start, for the nodes that were asked for, is an error and leaks nothing") {
     CountingResource resource;
     resource.fail_all(true);
-    const auto refused = Executor::create(Config{.memory = &resource, .reserve_nodes = 1000});
+    Config config;
+    config.memory = &resource;
+    config.reserve_nodes = 1000;
+    const auto refused = Executor::create(config);
     REQUIRE_FALSE(refused);
     CHECK(refused.error() == ErrorCode::out_of_memory);
     CHECK(refused.error().limit().name == "reserve_nodes");

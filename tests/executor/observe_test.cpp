@@ -35,8 +35,7 @@ bool adds_up(const Snapshot& snapshot) {
 
 }  // namespace
 
-TEST_CASE(
-    "E29 while every worker is stuck: queued by class with ages, running by class, reserve, cap, turns") {
+TEST_CASE("E29 while every worker is stuck: queued and running by class, ages, reserve, cap, turns") {
     under_both_policies({1, 2, 4}, [](const Config& config) {
         Executor executor(config);
         const EffectiveConfig& caps = executor.config();
@@ -178,6 +177,34 @@ TEST_CASE("E29 the five states of a mutating request") {
         CHECK(executor.mutation_state("a", "r2") == MutationState::not_found);
         for (const auto state : {MutationState::running, MutationState::actor_missing})
             CHECK_FALSE(to_string(state).empty());
+    });
+}
+
+TEST_CASE("E29 a snapshot says who holds the role, by name") {
+    under_both_policies({1, 2}, [](Config config) {
+        config.thread_name_prefix = "role";
+        Executor executor(config);
+        auto actor = executor.add_actor("a", 0);
+        std::atomic<bool> over{false};
+        std::jthread feeder([&] {
+            while (!over.load()) {
+                for (int i = 0; i < 50; ++i)
+                    static_cast<void>(actor.post_mutate([](int&) {}));
+                if (executor.snapshot().jobs.queued > 2000)
+                    std::this_thread::sleep_for(200us);
+            }
+        });
+        const auto deadline = steady_clock::now() + patience;
+        TurnSnapshot turn;
+        while (!turn.held && steady_clock::now() < deadline)
+            turn = executor.snapshot().turn;
+        over.store(true);
+        REQUIRE(turn.held);
+        REQUIRE(turn.holder);
+        if (config.policy == SchedulerPolicy::dedicated)
+            CHECK(*turn.holder == "role-sched");
+        else
+            CHECK(turn.holder->starts_with("role-"));
     });
 }
 

@@ -264,7 +264,8 @@ TEST_CASE("E16 the names of a job may be long together, and too long they are re
     const std::string name(max_name_bytes, 'n');
     const auto thrower = [](const int&) { throw std::runtime_error("x"); };
     CHECK(result_of(actor.read({.request_id = name}, thrower)).error().request_id() == name);
-    for (const JobOptions& options : {JobOptions{.request_id = name, .label = "l"}, JobOptions{.cost = 0}}) {
+    const std::vector<JobOptions> wrong{{.request_id = name, .label = "l"}, {.cost = 0}, {.cost = 70'000}};
+    for (const JobOptions& options : wrong) {
         const auto refused = result_of(actor.read(options, [](const int&) {}));
         CHECK(refused.error() == ErrorCode::invalid_argument);
         CHECK_FALSE(refused.error().limit().name.empty());
@@ -272,5 +273,5 @@ TEST_CASE("E16 the names of a job may be long together, and too long they are re
     // A name of an earlier life of the same memory never shows.
     for (int i = 0; i < 300; ++i)
         CHECK(result_of(actor.read(thrower)).error().request_id().empty());
-    CHECK(executor.snapshot().refused.other == 2);
+    CHECK(executor.snapshot().refused.other == 3);
 }

@@ -194,8 +194,7 @@ TEST_CASE(
     });
 }
 
-TEST_CASE(
-    "E32 all workers inside long jobs: what was submitted meanwhile runs as soon as one of them is free") {
+TEST_CASE("E32 all workers inside long jobs: what comes meanwhile runs as soon as one is free") {
     under_both_policies({1, 2, 4}, [](const Config& config) {
         Executor executor(config);
         auto actor = executor.add_actor("a", 0);

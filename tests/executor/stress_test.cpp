@@ -3,6 +3,8 @@
 // batches, jobs that submit and wait) for a bounded time. The contexts have plain fields, so that the thread sanitizer
 // sees whoever is not alone. Submissions and ends are counted by the test itself and compared with the executor's totals.
 // SLUICE_TEST_SEED repeats the choices of a run; SLUICE_STRESS_SECONDS makes it longer (the default is 3 in all).
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <optional>
 #include <stdexcept>

@@ -286,9 +286,7 @@ TEST_CASE("E20 E26 a wait inside an open batch does not wait for the wake-up tha
     });
 }
 
-TEST_CASE(
-    "E20 E11 a wait for a maintenance job that could not be admitted meanwhile is refused, and does not "
-    "hang") {
+TEST_CASE("E20 E11 a wait for a maintenance job that cannot be admitted meanwhile does not hang") {
     under_both_policies({2, 4}, [](const Config& config) {
         Executor executor(config);
         const std::uint32_t waiters = executor.config().pool_size - executor.config().interactive_reserve;
