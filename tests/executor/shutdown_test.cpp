@@ -194,11 +194,13 @@ TEST_CASE("E22 E20 a job that waits for a queued one is answered when that is ca
             const Gate gate;
             auto blocked = back.mutate([gate](int&) { gate.pass(); });
             REQUIRE(gate.reached_by(1));
-            auto waiting = front.mutate([back](int&) {
+            std::atomic<bool> inside{false};
+            auto waiting = front.mutate([back, &inside](int&) {
+                inside.store(true);
                 const auto result = back.mutate([](int&) {}).wait_for(patience);
                 return result ? no_error : result.error().value();
             });
-            REQUIRE(eventually([&] { return executor.snapshot().jobs.queued == 1; }));
+            REQUIRE(eventually([&] { return inside.load() && executor.snapshot().jobs.queued == 1; }));
             if (by_removal)
                 executor.remove_actor("back");
             else

@@ -104,7 +104,7 @@ TEST_CASE("exit codes: broken before interrupted before failed by the executor")
           ExitCode::executor);
 }
 
-TEST_CASE("the text fits into 100 columns and tells in = out") {
+TEST_CASE("the text fits into 80 columns and tells in = out") {
     ScriptedRun run = mixed_run();
     const std::string text = report_text(run.report());
     CHECK(text.find("jobs       5 in = 5 ran; 1 refused (queue full)") != std::string::npos);
@@ -112,7 +112,7 @@ TEST_CASE("the text fits into 100 columns and tells in = out") {
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);) {
         CAPTURE(line);
-        CHECK(line.size() <= 100);
+        CHECK(line.size() <= 80);
     }
     run.facts.last.jobs.accepted = 7;
     const std::string broken = report_text(run.report());

@@ -25,16 +25,19 @@ void setup(const Report& report, Out out) {
     fmt::format_to(out, "trace      {}: {}, {}, {} long", report.trace_name, counted(report.rows, "row"),
                    counted(report.actors, "actor"), duration(report.span_us * 1000));
     if (report.offered_workers > 0)
-        fmt::format_to(out, "; offers {:.2f} workers at speed 1", report.offered_workers);
+        fmt::format_to(out, "\n           offers {:.2f} workers at speed 1", report.offered_workers);
     fmt::format_to(out, "\n");
     fmt::format_to(out, "load       {}; jobs {} for {} in all", pace_text(report),
                    options.work == WorkKind::spin ? "spin" : "sleep", duration(report.work_ns));
+    std::string changes;
     if (options.service_scale != 1)
-        fmt::format_to(out, "; service times x {:g}", options.service_scale);
+        changes += fmt::format("; service times x {:g}", options.service_scale);
     if (options.repeat > 1)
-        fmt::format_to(out, "; {} laps", grouped(options.repeat));
+        changes += fmt::format("; {} laps", grouped(options.repeat));
     if (options.jitter > 0)
-        fmt::format_to(out, "; jitter {:g}, seed {}", options.jitter, options.seed);
+        changes += fmt::format("; jitter {:g}, seed {}", options.jitter, options.seed);
+    if (!changes.empty())
+        fmt::format_to(out, "\n           {}", std::string_view(changes).substr(2));
     fmt::format_to(out, "\nexecutor   policy {}, {}", options.policy == Policy::lent ? "lent" : "dedicated",
                    counted(report.facts.workers, "worker"));
     if (options.max_queued > 0)
@@ -98,20 +101,20 @@ void verdict(const Report& report, Out out) {
 }
 
 std::string group_name(const Group& group) {
-    return fmt::format("{:<9}{:<12}", lane_word(group.lane), class_word(group.job_class));
+    return fmt::format("{:<9}{:<11}", lane_word(group.lane), class_word(group.job_class));
 }
 
 void duration_row(Out out, std::string_view name, const Durations& d) {
     if (d.count == 0) {
-        fmt::format_to(out, "{:<21}{:>10}\n", name, 0);
+        fmt::format_to(out, "{:<20}{:>10}\n", name, 0);
         return;
     }
-    fmt::format_to(out, "{:<21}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}\n", name, grouped(d.count),
+    fmt::format_to(out, "{:<20}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}\n", name, grouped(d.count),
                    duration(d.p50), duration(d.p90), duration(d.p99), duration(d.p999), duration(d.max));
 }
 
 void duration_table(const Report& report, Out out, std::string_view title, Durations Group::* part) {
-    fmt::format_to(out, "\n{}\n{:<21}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}\n", title, "lane     class", "jobs",
+    fmt::format_to(out, "\n{}\n{:<20}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}\n", title, "lane     class", "jobs",
                    "p50", "p90", "p99", "p99.9", "max");
     for (const Group& group : report.groups)
         duration_row(out, group_name(group), group.*part);
@@ -124,10 +127,10 @@ void counts_table(const Report& report, Out out) {
     const Counts& all = report.total.jobs;
     if (all.ran == all.planned)
         return;
-    fmt::format_to(out, "\njobs by what became of them\n{:<21}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}\n",
+    fmt::format_to(out, "\njobs by what became of them\n{:<20}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}\n",
                    "lane     class", "planned", "ran", "refused", "cancelled", "lost", "not sent");
     const auto row = [&](std::string_view name, const Counts& jobs) {
-        fmt::format_to(out, "{:<21}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}\n", name, grouped(jobs.planned),
+        fmt::format_to(out, "{:<20}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}\n", name, grouped(jobs.planned),
                        grouped(jobs.ran), grouped(jobs.refused()), grouped(jobs.dropped), grouped(jobs.lost),
                        grouped(jobs.not_submitted));
     };
@@ -142,18 +145,19 @@ void cost(const Report& report, Out out) {
     const auto jobs = static_cast<double>(report.total.jobs.ran);
     const auto cpu = static_cast<double>(usage.cpu_user_ns + usage.cpu_system_ns);
     const auto per_job = [&](double amount) { return jobs > 0 ? amount / jobs : 0; };
-    fmt::format_to(out, "\ntime       {}, {:.0f} jobs/s; at most {} queued\n", duration(report.wall_ns),
-                   report.jobs_per_second, grouped(report.peak_queued));
+    fmt::format_to(out, "\ntime       {}, {} jobs/s; at most {} queued\n", duration(report.wall_ns),
+                   ratio(report.jobs_per_second), grouped(report.peak_queued));
     fmt::format_to(
         out,
         "submitter  late by {} at p50, {} at p99, {} at most\n           a call takes {} at p50, {} at p99\n",
         duration(report.submitter_lag.p50), duration(report.submitter_lag.p99),
         duration(report.submitter_lag.max), duration(report.submit_call.p50),
         duration(report.submit_call.p99));
-    fmt::format_to(out, "cpu        {} user + {} system, {} a job; the submitter's part is {}\n",
+    fmt::format_to(out, "cpu        {} user + {} system, {} a job\n           the submitter's part is {}\n",
                    duration(usage.cpu_user_ns), duration(usage.cpu_system_ns),
                    duration(static_cast<std::uint64_t>(per_job(cpu))), duration(usage.submitter_cpu_ns));
-    fmt::format_to(out, "memory     {:.4f} allocations a job ({}; {} in the second half), at most {}\n",
+    fmt::format_to(out,
+                   "memory     {:.4f} allocations a job ({}; {} in the second half)\n           at most {}\n",
                    per_job(static_cast<double>(usage.allocations)), grouped(usage.allocations),
                    grouped(usage.allocations_second_half), bytes_text(usage.peak_memory_bytes));
     const Fairness& fairness = report.fairness;

@@ -1,4 +1,4 @@
-// The report as people read it, in at most 100 columns.
+// The report as people read it, in 80 columns but for long names and complaints.
 #pragma once
 
 #include <string>
