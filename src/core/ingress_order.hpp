@@ -53,6 +53,9 @@ public:
     static constexpr std::size_t staged_most = StagedMost;
 
 private:
+    friend Lane;
+    StagedLane() = default;
+
     template <typename Source, typename Rules>
     friend class IngressOrder;
 

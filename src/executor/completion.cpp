@@ -133,9 +133,8 @@ void Engine::drop_handle(JobNode& node) noexcept {
                nullptr) {  // null: no memory for a slot, or the pool ends: the node is out of use until then
         engine.pool_.give(slot->nodes, &node);
     }
-    // `temporary` says that there is a slot. NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker)
     if (temporary)
-        SlotLease::give_up(*slot);  // NOLINT(clang-analyzer-core.NonNullParamChecker)
+        SlotLease::give_up(slot);
     if (!leased)
         engine.release();
 }

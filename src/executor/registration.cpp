@@ -33,7 +33,7 @@ ActorCell* Engine::find(std::string_view id) noexcept {
         return nullptr;
     ActorCell* cell = registry_.find(id, lease.get()->reading);
     if (temporary)
-        SlotLease::give_up(*lease.get());
+        SlotLease::give_up(lease.get());
     return cell;
 }
 
@@ -167,7 +167,7 @@ std::vector<ActorEntry> Engine::actors() {
         throw std::bad_alloc();
     registry_.for_each(lease.get()->reading, [&](ActorCell* cell) { cells.push_back(cell); });
     if (temporary)
-        SlotLease::give_up(*lease.get());
+        SlotLease::give_up(lease.get());
     std::vector<ActorEntry> entries;
     entries.reserve(cells.size());
     for (ActorCell* cell : cells) {

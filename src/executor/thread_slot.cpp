@@ -58,7 +58,7 @@ public:
 
 private:
     static void end(const Lease& lease) noexcept {
-        SlotLease::give_up(*lease.slot);
+        SlotLease::give_up(lease.slot);
         lease.engine->release();
     }
 
@@ -109,9 +109,10 @@ void SlotLease::wake_for_open_batches() noexcept {
         leases.wake_for_open_batches();
 }
 
-void SlotLease::give_up(ThreadSlot& slot) noexcept {
+void SlotLease::give_up(ThreadSlot* slot) noexcept {
     // release: pairs with the acquire in Engine::lease_slot(); the next owner sees the slot as this one left it.
-    slot.leased.store(false, memory_order_release);
+    if (slot != nullptr)
+        slot->leased.store(false, memory_order_release);
 }
 
 // **Progress**: lock-free, but for the allocation of a slot that no ended thread has left behind.

@@ -63,7 +63,8 @@ public:
     [[nodiscard]] ThreadSlot* get() const noexcept {
         return slot_;
     }
-    static void give_up(ThreadSlot& slot) noexcept;
+    /// Null: there was none to be had.
+    static void give_up(ThreadSlot* slot) noexcept;
     /// Makes up for the wake-ups that Batches open on this thread hold back. **Progress**: lock-free.
     static void wake_for_open_batches() noexcept;
 

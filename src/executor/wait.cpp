@@ -19,7 +19,6 @@ namespace sluice::detail {
 
 namespace job_word = core::job_word;
 using sync::memory_order_acquire;
-using sync::memory_order_relaxed;
 
 namespace {
 

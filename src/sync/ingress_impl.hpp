@@ -15,6 +15,7 @@
 
 namespace sluice::sync {
 
+// NOLINTBEGIN(readability-identifier-naming): the names are the queue's
 struct IngressTraits : moodycamel::ConcurrentQueueDefaultTraits {
     // 64 pointers are what a worker claims at most, and beyond 32 the queue counts the empty slots of a block
     // in one word.
@@ -22,6 +23,7 @@ struct IngressTraits : moodycamel::ConcurrentQueueDefaultTraits {
     // No producer without a token.
     static constexpr std::size_t INITIAL_IMPLICIT_PRODUCER_HASH_SIZE = 0;
 };
+// NOLINTEND(readability-identifier-naming)
 
 template <typename Rules>
 class BasicIngress<Rules>::Lane : public core::StagedLane<Lane, core::Job, 32> {

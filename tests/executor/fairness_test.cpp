@@ -69,7 +69,7 @@ TEST_CASE("E12 equal actors take turns, job by job") {
         const Served served = run(config, {.weights = {1, 1, 1, 1}, .costs = {1, 1, 1, 1}});
         REQUIRE(served.size() == 240);
         // No actor waits for more than one full round of the others: two of its jobs are at most four apart.
-        for (std::size_t i = 0; i + 4 <= 4 * 50; i += 4) {
+        for (std::size_t i = 0; i + 4 <= std::size_t{4} * 50; i += 4) {
             for (const int count : counts_in(served, i, 4, 4))
                 CHECK(count == 1);
         }

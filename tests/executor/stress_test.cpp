@@ -235,7 +235,7 @@ private:
 
 std::chrono::milliseconds stress_time() {
     const char* const given = std::getenv("SLUICE_STRESS_SECONDS");
-    return std::chrono::milliseconds(given == nullptr ? 3'000 : 1'000 * std::atoll(given));
+    return std::chrono::milliseconds(given == nullptr ? 3'000 : 1'000 * std::strtoll(given, nullptr, 10));
 }
 
 void stress(const Config& config, unsigned threads, std::chrono::milliseconds time, unsigned stream) {

@@ -32,7 +32,7 @@ TEST_CASE("numbers and durations are short and exact enough") {
     CHECK(duration(3'238'459'000) == "3.24 s");
     CHECK(duration(7'200'000'000'000) == "7200 s");
     CHECK(bytes_text(512) == "512 B");
-    CHECK(bytes_text(58 * 1024) == "58.0 KiB");
+    CHECK(bytes_text(58ULL * 1024) == "58.0 KiB");
     CHECK(ratio(1.0712) == "1.07");
     CHECK(ratio(998.7) == "999");
     CHECK(ratio(2381.5) == "2,382");

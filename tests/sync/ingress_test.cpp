@@ -36,7 +36,8 @@ std::atomic<std::uint64_t> mallocs{0};
 std::atomic<bool> malloc_fails{false};
 }  // namespace
 extern "C" {
-void* __libc_malloc(std::size_t);  // NOLINT(bugprone-reserved-identifier): glibc's name for the real one
+// glibc's name for the real one. NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming)
+void* __libc_malloc(std::size_t);
 void* malloc(std::size_t size) {
     mallocs.fetch_add(1, std::memory_order_relaxed);
     return malloc_fails.load(std::memory_order_relaxed) ? nullptr : __libc_malloc(size);

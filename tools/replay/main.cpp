@@ -17,8 +17,8 @@
 
 namespace {
 
-using namespace sluice::
-    replay;  // NOLINT(google-build-using-namespace): this file is the program of that namespace
+// This file is the program of that namespace. NOLINTNEXTLINE(google-build-using-namespace)
+using namespace sluice::replay;
 
 ExitCode complain(ExitCode code, const std::string& text) {
     fmt::print(stderr, "sluice-replay: {}\n", text);

@@ -1,6 +1,7 @@
 #include "text.hpp"
 
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <span>
 
@@ -47,7 +48,8 @@ std::string duration(std::uint64_t nanoseconds) {
 }
 
 std::string ratio(double value) {
-    return value < 999.5 ? fmt::format("{:.3g}", value) : grouped(static_cast<std::uint64_t>(value + 0.5));
+    return value < 999.5 ? fmt::format("{:.3g}", value)
+                         : grouped(static_cast<std::uint64_t>(std::llround(value)));
 }
 
 std::string bytes_text(std::uint64_t bytes) {

@@ -27,15 +27,15 @@ constexpr std::array<std::pair<std::string_view, Lane>, 4> lanes{{{"read", Lane:
 constexpr std::array<std::pair<std::string_view, JobClass>, 2> classes{
     {{"interactive", JobClass::interactive}, {"maintenance", JobClass::maintenance}}};
 
-template <class Value, std::size_t n>
-std::optional<Value> from_word(const std::array<std::pair<std::string_view, Value>, n>& words,
+template <class Value, std::size_t size>
+std::optional<Value> from_word(const std::array<std::pair<std::string_view, Value>, size>& words,
                                std::string_view word) {
     const auto found = std::ranges::find(words, word, [](const auto& entry) { return entry.first; });
     return found == words.end() ? std::nullopt : std::optional(found->second);
 }
 
-template <class Value, std::size_t n>
-std::string_view to_word(const std::array<std::pair<std::string_view, Value>, n>& words, Value value) {
+template <class Value, std::size_t size>
+std::string_view to_word(const std::array<std::pair<std::string_view, Value>, size>& words, Value value) {
     const auto found = std::ranges::find(words, value, [](const auto& entry) { return entry.second; });
     return found == words.end() ? "?" : found->first;
 }
