@@ -179,7 +179,7 @@ private:
     ~Engine();
 
     // What the threads ask (threads.cpp).
-    ThreadSlot* enter_thread(Worker* worker) noexcept;
+    void enter_thread(Worker* worker, ThreadSlot& slot) noexcept;
     void leave_thread() noexcept;
     [[nodiscard]] bool workers_take_turns() const noexcept {
         return config_.policy == SchedulerPolicy::lent;

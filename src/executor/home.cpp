@@ -8,8 +8,9 @@ namespace sluice::detail {
 
 using sync::memory_order_relaxed;
 
-void Home::main() noexcept {
-    slot_ = engine_.enter_thread(nullptr);
+void Home::main(ThreadSlot& slot) noexcept {
+    slot_ = &slot;
+    engine_.enter_thread(nullptr, slot);
     seen_claims_.resize(engine_.all_workers_.size());
     if (engine_.workers_take_turns()) {
         main_lent();

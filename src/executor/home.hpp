@@ -33,8 +33,8 @@ public:
 
     explicit Home(Engine& engine) noexcept : engine_(engine) {}
 
-    /// The thread's function.
-    void main() noexcept;
+    /// The thread's function, with the slot that start() leased for it.
+    void main(ThreadSlot& slot) noexcept;
 
     /// Makes sure that home looks within a tick, under `lent`. **Progress**: wait-free; a wake-up when it slept.
     void watch() noexcept {

@@ -87,14 +87,22 @@ Engine* Engine::start(const EffectiveConfig& config) {
                        .message = "no memory for the nodes of reserve_nodes",
                        .limit = {"reserve_nodes", config.reserve_nodes, engine->pool_.allocated()}}));
     }
+    // Here and not on the threads: without memory there is no executor, and a thread that comes late allocates nothing.
+    std::vector<ThreadSlot*> slots(engine->all_workers_.size() + 1);
+    for (ThreadSlot*& slot : slots) {
+        slot = engine->lease_slot();
+        if (slot == nullptr)
+            give_up(
+                Error({.code = ErrorCode::out_of_memory, .message = "no memory for the executor's threads"}));
+    }
     try {
         for (auto& worker : engine->all_workers_) {
             engine->threads_.fetch_add(1);
             Worker* self = worker.get();
-            self->thread = std::thread([self] { self->main(); });
+            self->thread = std::thread([self, slot = slots[self->index()]] { self->main(*slot); });
         }
         engine->threads_.fetch_add(1);
-        engine->home_.thread = std::thread([engine] { engine->home_.main(); });
+        engine->home_.thread = std::thread([engine, slot = slots.back()] { engine->home_.main(*slot); });
     } catch (const std::system_error& error) {
         engine->threads_.fetch_sub(1);  // the one that did not start
         give_up(Error(

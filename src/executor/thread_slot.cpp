@@ -104,6 +104,12 @@ SlotLease::SlotLease(Engine& engine, bool& temporary) noexcept {
     last_used = {&engine, slot_};
 }
 
+void SlotLease::adopt(Engine& engine, ThreadSlot& slot) noexcept {
+    (void)leases.add(engine,
+                     slot);  // without memory for that it is this thread's until it uses another engine
+    last_used = {&engine, &slot};
+}
+
 void SlotLease::wake_for_open_batches() noexcept {
     if (!leases_gone)
         leases.wake_for_open_batches();

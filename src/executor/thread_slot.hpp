@@ -63,6 +63,9 @@ public:
     [[nodiscard]] ThreadSlot* get() const noexcept {
         return slot_;
     }
+    /// Makes a slot that was leased elsewhere the calling thread's own: for the engine's threads, on which get() is then
+    /// never null.
+    static void adopt(Engine& engine, ThreadSlot& slot) noexcept;
     /// Null: there was none to be had.
     static void give_up(ThreadSlot* slot) noexcept;
     /// Makes up for the wake-ups that Batches open on this thread hold back. **Progress**: lock-free.

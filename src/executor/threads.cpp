@@ -30,7 +30,7 @@ std::string Engine::thread_name(const Worker* worker) const {
                              : config_.thread_name_prefix + "-w" + std::to_string(worker->index());
 }
 
-ThreadSlot* Engine::enter_thread(Worker* worker) noexcept {
+void Engine::enter_thread(Worker* worker, ThreadSlot& slot) noexcept {
     memory::prepare_thread();
     context = {this, worker, nullptr};
     const std::string name = thread_name(worker);
@@ -41,11 +41,9 @@ ThreadSlot* Engine::enter_thread(Worker* worker) noexcept {
     }
     if (config_.short_time_slice)
         (void)platform::set_short_time_slice(short_slice_ns);
-    bool temporary = false;
-    ThreadSlot* slot = SlotLease(*this, temporary).get();
+    SlotLease::adopt(*this, slot);
     if (config_.on_thread_start)
         config_.on_thread_start(name);
-    return slot;
 }
 
 // Whether a turn would find something. seq_cst reads throughout: the last look before a thread parks.

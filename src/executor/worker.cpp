@@ -21,8 +21,9 @@ constexpr std::uint32_t tiny_run_ns = 10'000;
 
 }  // namespace
 
-void Worker::main() noexcept {
-    slot_ = engine_.enter_thread(this);
+void Worker::main(ThreadSlot& slot) noexcept {
+    slot_ = &slot;
+    engine_.enter_thread(this, slot);
     context_ = &this_thread_context();
     engine_.start_looking();
     for (;;) {

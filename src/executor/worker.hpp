@@ -51,7 +51,7 @@ public:
     Worker& operator=(const Worker&) = delete;
 
     /// The thread's function: claim, run, report, take turns, park; until the engine ends.
-    void main() noexcept;
+    void main(ThreadSlot& slot) noexcept;
 
     /// Own thread, inside a job: gives everything back that was claimed and not started.
     void hand_back_rest() noexcept;

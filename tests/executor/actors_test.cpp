@@ -111,6 +111,7 @@ TEST_CASE("E4 removal fails what is queued at once, and lets what runs finish ag
     under_both_policies({1, 2, 4}, [](const Config& config) {
         Tracked::Counts old_counts;
         Tracked::Counts new_counts;
+        std::atomic<int> ran{0};
         Executor executor(config);
         auto old = executor.emplace_actor<Context>("a", {}, old_counts, 1);
         const Gate gate;
@@ -121,7 +122,6 @@ TEST_CASE("E4 removal fails what is queued at once, and lets what runs finish ag
         REQUIRE(gate.reached_by(1));
 
         std::vector<Completion<void>> queued;
-        std::atomic<int> ran{0};
         const auto count = [&ran](const Context&) { ran.fetch_add(1); };
         for (const JobClass c : {JobClass::interactive, JobClass::maintenance}) {
             const JobOptions options{.job_class = c, .request_id = "queued"};
@@ -271,9 +271,9 @@ TEST_CASE("E6 listings, look-ups, registrations and removals at the same time se
     under_both_policies({2}, [](const Config& config) {
         Tracked::Counts counts;
         {
-            Executor executor(config);
             std::atomic<bool> over{false};
             std::atomic<int> wrong{0};
+            Executor executor(config);
             std::vector<std::jthread> threads;
             for (int t = 0; t < 2; ++t) {
                 threads.emplace_back([&, t] {

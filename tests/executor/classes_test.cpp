@@ -12,10 +12,10 @@ TEST_CASE("E10 while an actor's interactive head is mutating, its maintenance jo
     under_both_policies({4}, [](Config config) {
         config.actor_cap = 3;
         config.read_cap = 3;
+        std::atomic<int> order{0};
         Executor executor(config);
         auto actor = executor.add_actor("a", 0);
         const Gate gate;
-        std::atomic<int> order{0};
         auto reader = actor.read([gate](const int&) { gate.pass(); });
         REQUIRE(gate.reached_by(1));
         auto writer = actor.mutate([&order](int&) { return order.fetch_add(1); });
@@ -61,6 +61,7 @@ TEST_CASE(
 
 TEST_CASE("E11 with only the reserve idle no maintenance job starts") {
     under_both_policies({2, 4, 6}, [](const Config& config) {
+        std::atomic<int> started{0};
         Executor executor(config);
         const EffectiveConfig& caps = executor.config();
         const Gate interactive;
@@ -70,7 +71,6 @@ TEST_CASE("E11 with only the reserve idle no maintenance job starts") {
             jobs.push_back(actor.mutate([interactive](int&) { interactive.pass(); }));
         }
         REQUIRE(interactive.reached_by(caps.pool_size - caps.interactive_reserve));
-        std::atomic<int> started{0};
         auto actor = executor.add_actor("m", 0);
         jobs.push_back(
             actor.mutate({.job_class = JobClass::maintenance}, [&started](int&) { started.fetch_add(1); }));
@@ -88,9 +88,9 @@ TEST_CASE("E11 with only the reserve idle no maintenance job starts") {
 TEST_CASE("E11 interactive work of all actors goes first") {
     under_both_policies({1, 2}, [](Config config) {
         config.run_ahead = false;
+        std::atomic<int> order{0};
         Executor executor(config);
         AllWorkersHeld held(executor);
-        std::atomic<int> order{0};
         std::vector<Completion<int>> maintenance;
         std::vector<Completion<int>> interactive;
         const auto take_number = [&order](int&) { return order.fetch_add(1); };

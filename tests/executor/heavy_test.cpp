@@ -36,6 +36,9 @@ TEST_CASE("E15 the build runs beside reads and mutations of its actor, the insta
 TEST_CASE("E15 an install that waits is next, occupies no worker, and stops admissions of its actor") {
     under_both_policies({4}, [](Config config) {
         config.heavy_permits = 1;
+        std::atomic<bool> installed{false};
+        bool held_back = false;
+        std::atomic<bool> second_build{false};
         Executor executor(config);
         auto actor = executor.add_actor("a", 0);
         const Gate reader;
@@ -45,7 +48,6 @@ TEST_CASE("E15 an install that waits is next, occupies no worker, and stops admi
             return n;
         });
         REQUIRE(reader.reached_by(1));
-        std::atomic<bool> installed{false};
         auto job = actor.build([build](const int&) { build.pass(); },
                                [&installed](int& n) {
                                    n = 1;
@@ -57,7 +59,6 @@ TEST_CASE("E15 an install that waits is next, occupies no worker, and stops admi
         // From some moment on the build has been reported, and nothing of the actor is admitted: a read that came before
         // that moment may still see the old value, then none does until the install has run.
         std::vector<Completion<int>> reads;
-        bool held_back = false;
         for (int i = 0; i < 2000 && !held_back; ++i) {
             reads.push_back(actor.read([](const int& n) { return n; }));
             const auto result = reads.back().wait_for(20ms);
@@ -81,7 +82,6 @@ TEST_CASE("E15 an install that waits is next, occupies no worker, and stops admi
         others.open();
         // The permit is still out.
         auto second = executor.add_actor("second", 0);
-        std::atomic<bool> second_build{false};
         auto waits_for_permit = second.build([&second_build](const int&) { second_build.store(true); });
         CHECK(stays([&] { return !second_build.load() && !installed.load() && !later.ready(); }));
         reader.open();
@@ -98,12 +98,12 @@ TEST_CASE("E15 an install that waits is next, occupies no worker, and stops admi
 
 TEST_CASE("E15 the one-step form ends with a fence: it completes when the actor's readers have gone") {
     under_both_policies({4}, [](const Config& config) {
+        std::atomic<bool> built{false};
         Executor executor(config);
         auto actor = executor.add_actor("a", 5);
         const Gate reader;
         auto reading = actor.read([reader](const int&) { reader.pass(); });
         REQUIRE(reader.reached_by(1));
-        std::atomic<bool> built{false};
         auto job = actor.build([&built](const int& n) {
             built.store(true);
             return n + 1;
@@ -119,9 +119,9 @@ TEST_CASE("E15 the one-step form ends with a fence: it completes when the actor'
 TEST_CASE("E15 permits come back after installs and after throws, and are never exceeded") {
     under_both_policies({2, 4}, [](Config config) {
         config.heavy_permits = 1;
-        Executor executor(config);
         std::atomic<int> inside{0};
         std::atomic<int> most{0};
+        Executor executor(config);
         std::vector<Completion<void>> jobs;
         for (int i = 0; i < scaled(200); ++i) {
             auto actor = executor.add_actor("a" + std::to_string(i), 0);
@@ -163,10 +163,10 @@ TEST_CASE("E15 permits come back after installs and after throws, and are never 
 TEST_CASE("E15 E4 a build that runs while its actor is removed installs against the old context") {
     under_both_policies({2, 4}, [](const Config& config) {
         Tracked::Counts counts;
+        std::atomic<int> alive_at_install{-1};
         Executor executor(config);
         auto actor = executor.emplace_actor<Tracked>("a", {}, counts);
         const Gate gate;
-        std::atomic<int> alive_at_install{-1};
         auto job = actor.build([gate](const Tracked&) { gate.pass(); },
                                [&](Tracked&) { alive_at_install.store(counts.alive.load()); });
         REQUIRE(gate.reached_by(1));

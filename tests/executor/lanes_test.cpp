@@ -87,6 +87,7 @@ Config with_caps(Config config, std::int64_t actor_cap, std::int64_t read_cap, s
 
 TEST_CASE("E8 writer barrier: a mutating head waits for the readers in flight and holds back all behind it") {
     under_both_policies({2, 4}, [](const Config& config) {
+        std::atomic<int> started{0};
         Executor executor(config);
         auto actor = executor.add_actor("a", 0);
         const Gate readers;
@@ -95,7 +96,6 @@ TEST_CASE("E8 writer barrier: a mutating head waits for the readers in flight an
             return n;
         });
         REQUIRE(readers.reached_by(1));
-        std::atomic<int> started{0};
         auto writer = actor.mutate([&started](int& n) {
             started.fetch_add(1);
             n = 1;
@@ -127,12 +127,12 @@ TEST_CASE("E8 writer barrier: a mutating head waits for the readers in flight an
 
 TEST_CASE("E8 only the head is considered: nothing overtakes a blocked one") {
     under_both_policies({4}, [](const Config& config) {
+        std::atomic<int> started{0};
         Executor executor(config);
         auto actor = executor.add_actor("a", 0);
         const Gate gate;
         auto first = actor.status([gate](const int&) { gate.pass(); });
         REQUIRE(gate.reached_by(1));
-        std::atomic<int> started{0};
         auto second = actor.status([&started](const int&) { started.fetch_add(1); });
         auto behind = actor.read([&started](const int&) { return started.load(); });
         CHECK(stays([&] { return started.load() == 0 && !behind.ready(); }));
@@ -237,6 +237,7 @@ TEST_CASE("E9 heavy_init: permits bound the builds of all actors together") {
 
 TEST_CASE("E9 a mutation runs beside a build, but beside no reader, status or other mutation") {
     under_both_policies({4}, [](const Config& config) {
+        std::atomic<int> started{0};
         Executor executor(with_caps(config, 3, 3, 2));
         auto actor = executor.add_actor("a", 0);
         const Gate build;
@@ -245,7 +246,6 @@ TEST_CASE("E9 a mutation runs beside a build, but beside no reader, status or ot
         REQUIRE(build.reached_by(1));
         auto writer = actor.mutate([write](int&) { write.pass(); });
         REQUIRE(write.reached_by(1));
-        std::atomic<int> started{0};
         auto read = actor.read([&started](const int&) { started.fetch_add(1); });
         auto second = actor.mutate([&started](int&) { started.fetch_add(1); });
         CHECK(stays([&] { return started.load() == 0; }));

@@ -113,11 +113,11 @@ TEST_CASE(
 TEST_CASE("E23 max_queued is not exceeded while jobs run and leave, either") {
     under_both_policies({1, 2}, [](Config config) {
         config.max_queued = 16;
-        Executor executor(config);
-        auto actor = executor.add_actor("a", 0);
         std::atomic<std::int64_t> accepted{0};
         std::atomic<std::int64_t> started{0};
         std::atomic<std::int64_t> over{0};
+        Executor executor(config);
+        auto actor = executor.add_actor("a", 0);
         run_together(4, [&](unsigned) {
             for (int i = 0; i < scaled(4'000); ++i) {
                 if (actor.post_read([&started](const int&) { started.fetch_add(1); }))

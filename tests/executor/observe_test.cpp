@@ -183,9 +183,9 @@ TEST_CASE("E29 the five states of a mutating request") {
 TEST_CASE("E29 a snapshot says who holds the role, by name") {
     under_both_policies({1, 2}, [](Config config) {
         config.thread_name_prefix = "role";
+        std::atomic<bool> over{false};
         Executor executor(config);
         auto actor = executor.add_actor("a", 0);
-        std::atomic<bool> over{false};
         std::jthread feeder([&] {
             while (!over.load()) {
                 for (int i = 0; i < 50; ++i)
@@ -211,10 +211,10 @@ TEST_CASE("E29 a snapshot says who holds the role, by name") {
 TEST_CASE("E33 every snapshot adds up, by class, in total and for each actor, while everything goes on") {
     under_both_policies({2, 4}, [](Config config) {
         config.max_queued = 300;
+        std::atomic<bool> over{false};
         Executor executor(config);
         for (int i = 0; i < 5; ++i)
             static_cast<void>(executor.add_actor("a" + std::to_string(i), 0));
-        std::atomic<bool> over{false};
         std::vector<std::jthread> threads;
         for (std::uint64_t t = 0; t < 3; ++t) {
             threads.emplace_back([&, t] {

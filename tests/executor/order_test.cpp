@@ -40,12 +40,12 @@ TEST_CASE("X11a E14 one thread submits numbered mutating jobs; they run in numbe
 
 TEST_CASE("X11b E14 a baton passes between threads, each submitting the next number; they run in order") {
     under_both_policies({1, 2, 4}, [](const Config& config) {
+        std::atomic<std::uint64_t> baton{0};
         Executor executor(config);
         auto actor = executor.add_actor("a", InOrder{});
         auto noise = executor.add_actor("noise", 0);
         constexpr std::uint64_t threads = 4;
         const auto count = static_cast<std::uint64_t>(scaled(6'000));
-        std::atomic<std::uint64_t> baton{0};
         run_together(threads, [&](unsigned self) {
             Random random(self);
             for (;;) {
@@ -108,10 +108,10 @@ TEST_CASE("E14 E16 submissions whose closures throw leave the order of the other
         void operator()(InOrder&) const {}
     };
     under_both_policies({1, 2}, [](const Config& config) {
+        std::atomic<std::uint64_t> baton{0};
         Executor executor(config);
         auto actor = executor.add_actor("a", InOrder{});
         const auto count = static_cast<std::uint64_t>(scaled(2'000));
-        std::atomic<std::uint64_t> baton{0};
         run_together(3, [&](unsigned self) {
             const CopyThrows broken;
             Random random(40 + self);
@@ -148,8 +148,8 @@ TEST_CASE(
         std::atomic<int> beside_writer{0};
     };
     under_both_policies({2, 4}, [](const Config& config) {
-        Executor executor(config);
         std::atomic<int> wrong{0};
+        Executor executor(config);
         for (int round = 0; round < scaled(40); ++round) {
             const std::string id = "a" + std::to_string(round);
             auto actor = executor.emplace_actor<State>(id, {});

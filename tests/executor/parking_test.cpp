@@ -53,8 +53,8 @@ TEST_CASE("E32 one thread, one job at a time, at every distance from the moment 
 
 TEST_CASE("E32 several threads at once, each waiting for its own job before the next") {
     in_every_spin({1, 2, 4}, [](const Config& config) {
-        Executor executor(config);
         std::atomic<int> lost{0};
+        Executor executor(config);
         const auto end = steady_clock::now() + time_each;
         run_together(3, [&](unsigned self) {
             Random random(10 + self);
@@ -71,8 +71,8 @@ TEST_CASE("E32 several threads at once, each waiting for its own job before the 
 
 TEST_CASE("E32 E20 jobs that take long by surprise, and jobs that wait, while others come") {
     in_every_spin({2, 3}, [](const Config& config) {
-        Executor executor(config);
         std::atomic<int> lost{0};
+        Executor executor(config);
         const auto end = steady_clock::now() + time_each;
         run_together(3, [&](unsigned self) {
             Random random(20 + self);
@@ -105,8 +105,8 @@ TEST_CASE("E32 E20 jobs that take long by surprise, and jobs that wait, while ot
 TEST_CASE("E32 removals, registrations, batches and dropped handles are noticed by sleepers too") {
     in_every_spin({1, 2}, [](const Config& config) {
         Tracked::Counts counts;
-        Executor executor(config);
         std::atomic<int> ran{0};
+        Executor executor(config);
         int posted = 0;
         Random random(30);
         for (const auto end = steady_clock::now() + time_each; steady_clock::now() < end;) {

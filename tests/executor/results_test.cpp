@@ -132,6 +132,7 @@ TEST_CASE(
     under_both_policies({1, 2, 4}, [](const Config& config) {
         for (const bool in_install : {false, true}) {
             INFO("in the install: " << in_install);
+            std::atomic<int> ran{0};
             Executor executor(config);
             auto actor = executor.add_actor("a", 1);
             const Gate gate;
@@ -144,7 +145,6 @@ TEST_CASE(
                                     : actor.mutate({.request_id = "f"}, step);
             REQUIRE(gate.reached_by(1));
             std::vector<Completion<void>> queued;
-            std::atomic<int> ran{0};
             const auto count = [&ran](const int&) { ran.fetch_add(1); };
             for (const JobClass c : {JobClass::interactive, JobClass::maintenance}) {
                 const JobOptions options{.job_class = c, .request_id = "q"};

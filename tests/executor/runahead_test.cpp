@@ -163,10 +163,10 @@ TEST_CASE(
 TEST_CASE(
     "E32 a tiny job behind an unexpectedly long one starts within milliseconds while a worker is idle") {
     under_both_policies({2}, [](const Config& config) {
+        std::vector<std::chrono::nanoseconds> delays;
         Executor executor(config);
         auto actors = some_actors(executor, 2);
         make_known_as_tiny(actors);
-        std::vector<std::chrono::nanoseconds> delays;
         for (int round = 0; round < 31; ++round) {
             const Gate gate;
             std::atomic<std::int64_t> blocked_at{0};

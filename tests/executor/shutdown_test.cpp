@@ -10,8 +10,8 @@ using namespace sluice::test;
 
 TEST_CASE("E22 drain: all accepted jobs run, later ones are refused, and the end can be waited for") {
     under_both_policies({1, 2, 4}, [](const Config& config) {
-        Executor executor(config);
         std::atomic<int> ran{0};
+        Executor executor(config);
         std::vector<Actor<int>> actors;
         for (int i = 0; i < 5; ++i)
             actors.push_back(executor.add_actor("a" + std::to_string(i), 0));
@@ -48,9 +48,9 @@ TEST_CASE("E22 drain: all accepted jobs run, later ones are refused, and the end
 
 TEST_CASE("E22 cancel: what is queued ends while all workers are stuck; what runs finishes") {
     under_both_policies({1, 2, 4}, [](const Config& config) {
+        std::atomic<int> ran{0};
         Executor executor(config);
         auto actor = executor.add_actor("a", 0);
-        std::atomic<int> ran{0};
         AllWorkersHeld held(executor);
         std::vector<Completion<void>> queued;
         for (int i = 0; i < 60; ++i) {
@@ -188,13 +188,13 @@ TEST_CASE("E22 waiting for the end from inside a job is refused") {
 TEST_CASE("E22 E20 a job that waits for a queued one is answered when that is cancelled or removed") {
     for (const bool by_removal : {false, true}) {
         under_both_policies({2, 3}, [by_removal](const Config& config) {
+            std::atomic<bool> inside{false};
             Executor executor(config);
             auto front = executor.add_actor("front", 0);
             auto back = executor.add_actor("back", 0);
             const Gate gate;
             auto blocked = back.mutate([gate](int&) { gate.pass(); });
             REQUIRE(gate.reached_by(1));
-            std::atomic<bool> inside{false};
             auto waiting = front.mutate([back, &inside](int&) {
                 inside.store(true);
                 const auto result = back.mutate([](int&) {}).wait_for(patience);

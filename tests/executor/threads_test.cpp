@@ -157,9 +157,9 @@ TEST_CASE("E14 E31 threads that come and go: each submits, ends, and leaves its 
 
 TEST_CASE("E21 a submission from a thread's last moments, after its thread-local objects have gone, works") {
     under_both_policies({2}, [](const Config& config) {
+        std::atomic<int> ran{0};
         Executor executor(config);
         auto actor = executor.add_actor("a", 0);
-        std::atomic<int> ran{0};
         for (int i = 0; i < 50; ++i) {
             std::jthread([&] {
                 auto last_words = [&] {

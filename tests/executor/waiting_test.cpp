@@ -47,8 +47,8 @@ TEST_CASE("E19 a wait that never ends by time: the longest durations there are")
 
 TEST_CASE("E19 waiters on many threads at once, with timeouts that race with the ends") {
     under_both_policies({2}, [](const Config& config) {
-        Executor executor(config);
         std::atomic<int> values{0};
+        Executor executor(config);
         std::vector<std::jthread> threads;
         for (int t = 0; t < 4; ++t) {
             threads.emplace_back([&executor, &values, t] {
@@ -262,9 +262,9 @@ TEST_CASE("E20 waits from a context's destructor end, on whichever thread it run
 
 TEST_CASE("E20 a closure's destructor that waits for a job of its own actor does not hang") {
     under_both_policies({2, 4}, [](const Config& config) {
+        std::atomic<int> code{-1};
         Executor executor(config);
         auto actor = executor.add_actor("a", 0);
-        std::atomic<int> code{-1};
         auto wait = [actor, &code] {
             const auto result = actor.mutate([](int&) {}).wait_for(5s);
             code.store(static_cast<int>(result ? no_error : result.error().value()));
