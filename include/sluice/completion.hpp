@@ -1,25 +1,37 @@
-// The submitter's end of a job: wait for its result, or drop it.
+// The submitter's end of a job: wait for its result, go on when it is there, or drop it.
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <new>
 #include <optional>
 #include <type_traits>
 #include <utility>
 
+#include <sluice/detail/awaiting.hpp>
 #include <sluice/detail/job_handle.hpp>
 #include <sluice/error.hpp>
 
 namespace sluice {
+
+namespace detail {
+template <class T>
+class Gathering;  // when_all.hpp
+}
 
 /// A handle to one submitted job, for the thread (or threads in turn) that wants its result.
 ///
 /// Move-only. Dropping it neither cancels the job nor costs an allocation. It may outlive the executor: all
 /// jobs have ended by then. It must not outlive the memory resource that the executor was given.
 ///
+/// Without holding a thread: `co_await`, resume_on(), then(), then_on() (detail/awaiting.hpp), to_future() (future.hpp),
+/// when_all() (when_all.hpp).
+///
 /// **Thread**: one thread at a time per handle.
 template <class T>
-class [[nodiscard("drop it on purpose with .detach(), or use post()")]] Completion {
+class [[nodiscard("drop it on purpose with .detach(), or use post()")]] Completion
+    : public detail::Awaitable<Completion<T>, Result<T>> {
 public:
     /// An empty handle; every wait on it answers `no_state`.
     Completion() noexcept = default;
@@ -64,7 +76,40 @@ public:
     explicit Completion(Error refusal) noexcept : refusal_(std::move(refusal)) {}
 
 private:
+    template <class Source, class Post>
+    friend class detail::Awaiter;
+    template <class Source, class Post, class F>
+    friend class detail::Callback;
+    template <class U>
+    friend class detail::Gathering;
+
     Result<T> take(detail::WaitStatus status);
+
+    // What Awaiter and Callback ask of what they wait for.
+    [[nodiscard]] bool attach(detail::Continuation& continuation) noexcept {
+        return handle_.valid() && handle_.attach(continuation);
+    }
+    bool take_back_continuation() noexcept {
+        return handle_.valid() && handle_.take_back_continuation();
+    }
+    [[nodiscard]] Result<T> take_ready() {
+        return take(handle_.valid() ? detail::WaitStatus::done : detail::WaitStatus::no_state);
+    }
+    [[nodiscard]] Result<T> take_ready_and_keep();
+    [[nodiscard]] void* allocate_callback(std::size_t size, std::size_t alignment) noexcept {
+        return handle_.valid() ? handle_.allocate_callback(size, alignment)
+                               : ::operator new(size, std::align_val_t(alignment), std::nothrow);
+    }
+    void free_callback(void* memory, std::size_t size, std::size_t alignment) noexcept {
+        if (handle_.valid())
+            handle_.free_callback(memory, size, alignment);
+        else
+            ::operator delete(memory, std::align_val_t(alignment));
+    }
+    void count_callback_that_threw() noexcept {
+        if (handle_.valid())
+            handle_.count_callback_that_threw();
+    }
 
     detail::JobHandle handle_;
     std::optional<Error> refusal_;
@@ -72,20 +117,26 @@ private:
 
 template <class T>
 Result<T> Completion<T>::take(detail::WaitStatus status) {
-    if (refusal_) {
-        Result<T> result(std::unexpect, *std::move(refusal_));
-        refusal_.reset();
-        return result;
-    }
-    if (status != detail::WaitStatus::done)
+    if (!refusal_ && status != detail::WaitStatus::done)
         return Result<T>(std::unexpect, handle_.wait_error(status));
-    detail::JobHandle handle = std::move(handle_);  // the job's memory goes back when this function returns
-    if (handle.failed())
-        return Result<T>(std::unexpect, handle.error());
+    Completion ended = std::move(*this);  // the job's memory goes back when this function returns
+    refusal_.reset();
+    return ended.take_ready_and_keep();
+}
+
+// The result, out of a job that has ended, whose memory stays.
+template <class T>
+Result<T> Completion<T>::take_ready_and_keep() {
+    if (refusal_)
+        return Result<T>(std::unexpect, *refusal_);
+    if (!handle_.valid())
+        return Result<T>(std::unexpect, handle_.wait_error(detail::WaitStatus::no_state));
+    if (handle_.failed())
+        return Result<T>(std::unexpect, handle_.error());
     if constexpr (std::is_void_v<T>) {
         return {};
     } else {
-        return Result<T>(std::in_place, std::move(*static_cast<T*>(handle.result())));
+        return Result<T>(std::in_place, std::move(*static_cast<T*>(handle_.result())));
     }
 }
 

@@ -30,6 +30,6 @@ inline constexpr std::size_t max_name_bytes = 94;
 
 /// Bytes of closure and result together that need no allocation; larger ones cost one, which
 /// Snapshot::oversized counts.
-inline constexpr std::size_t inline_payload_bytes = 112;
+inline constexpr std::size_t inline_payload_bytes = 128;
 
 }  // namespace sluice

@@ -2,4 +2,6 @@
 #pragma once
 
 #include <sluice/executor.hpp>
+#include <sluice/future.hpp>
 #include <sluice/version.hpp>
+#include <sluice/when_all.hpp>

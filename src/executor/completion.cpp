@@ -6,6 +6,7 @@
 
 #include <sluice/detail/job_handle.hpp>
 
+#include <functional>
 #include <utility>
 
 namespace sluice::detail {
@@ -38,8 +39,11 @@ void Engine::complete(JobNode& node, ThreadSlot& slot, ErrorCode outcome, Error 
     // pairs with the handle's drop, who may have read the node before.
     const std::uint32_t old = node.state.fetch_add(job_word::ended_step, memory_order_acq_rel);
     // From here on the node may be freed and used again by the handle's thread. A wake-up touches its address only.
+    // But with a continuation the handle belongs to it, and it has not run.
     if (job_word::has_waiter(old))
         sync::wake_all(node.state);
+    else if (job_word::has_continuation(old))
+        run_continuation(*node.continuation);
     if (job_word::dropped(old)) {
         destroy_outcome(node);
         free_node(node, slot);
@@ -157,6 +161,50 @@ WaitStatus JobHandle::wait(std::int64_t patience_ns) noexcept {
     if (done())
         return WaitStatus::done;
     return node_->engine->wait(*node_, patience_ns);
+}
+
+bool JobHandle::attach(Continuation& continuation) noexcept {
+    node_->continuation = &continuation;
+    std::uint32_t word = node_->state.load(memory_order_acquire);  // pairs with the release in complete()
+    while (!job_word::done(word)) {
+        // release: pairs with the acquire in complete(), which then reads the pointer. acquire on failure: as above.
+        if (node_->state.compare_exchange_weak(word, word | job_word::continuation_bit, memory_order_release,
+                                               memory_order_acquire)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool JobHandle::take_back_continuation() noexcept {
+    std::uint32_t word = node_->state.load(memory_order_acquire);  // pairs with the release in complete()
+    while (!job_word::done(word)) {
+        // relaxed: nothing is published by taking something back. acquire on failure: as above.
+        if (node_->state.compare_exchange_weak(word, word & ~job_word::continuation_bit, memory_order_relaxed,
+                                               memory_order_acquire)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void* JobHandle::allocate_callback(std::size_t size, std::size_t alignment) noexcept {
+    constexpr std::size_t step = alignof(std::max_align_t);
+    const std::size_t begin = (node_->inline_used + step - 1) / step * step;
+    if (alignment <= step && begin + size <= inline_payload_bytes)
+        return node_->inline_payload.data() + begin;
+    return node_->engine->allocate_callback(size, alignment);
+}
+
+void JobHandle::free_callback(void* memory, std::size_t size, std::size_t alignment) noexcept {
+    const std::less<const void*> before;
+    const auto& inside = node_->inline_payload;
+    if (before(memory, inside.data()) || !before(memory, inside.data() + inside.size()))
+        node_->engine->free_block(memory, size, alignment);
+}
+
+void JobHandle::count_callback_that_threw() noexcept {
+    node_->engine->count_callback_that_threw();
 }
 
 bool JobHandle::failed() const noexcept {

@@ -75,6 +75,8 @@ struct SharedCounters {
         std::array<sync::atomic<std::uint64_t>, queue_exit_count> heavy_failed{};
     };
     std::array<PerClass, class_count> classes{};
+    sync::atomic<std::uint64_t> callbacks_threw{0};
+    sync::atomic<std::uint64_t> oversized_callbacks{0};
 
     PerClass& of(JobClass c) noexcept {
         return classes[index_of(c)];

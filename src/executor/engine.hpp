@@ -91,6 +91,13 @@ public:
     /// Counts a submission that was refused before a draft was made.
     void count_refusal(ErrorCode code) noexcept;
     [[nodiscard]] void* allocate_payload(std::size_t size, std::size_t alignment) noexcept;
+    [[nodiscard]] void* allocate_callback(std::size_t size, std::size_t alignment) noexcept {
+        counters_.oversized_callbacks.fetch_add(1);
+        return allocate_payload(size, alignment);
+    }
+    void free_block(void* block, std::size_t size, std::size_t alignment) noexcept {
+        resource_->deallocate(block, size, alignment);
+    }
 
     // thread_slot.cpp
     [[nodiscard]] ThreadSlot* lease_slot() noexcept;
@@ -137,6 +144,9 @@ public:
         // relaxed: a count, and the bound is kept by the CAS of who adds to it.
         if (config_.max_queued_per_actor != EffectiveConfig::no_limit)
             cell.queued.fetch_sub(1, sync::memory_order_relaxed);
+    }
+    void count_callback_that_threw() noexcept {
+        counters_.callbacks_threw.fetch_add(1);
     }
     static void make_fatal(ActorCell& cell, std::exception_ptr cause) noexcept;
 

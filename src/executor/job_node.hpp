@@ -15,6 +15,7 @@
 #include "core/words/job_word.hpp"
 #include "sync/atomic.hpp"
 
+#include <sluice/detail/continuation.hpp>
 #include <sluice/detail/job_handle.hpp>
 #include <sluice/detail/payload.hpp>
 #include <sluice/error.hpp>
@@ -61,7 +62,7 @@ struct alignas(64) JobNode : core::Job {
     bool built : 1 = false;        ///< heavy: the build step has run
     bool run_is_long : 1 = false;  ///< of the first job of a run, as run_expected_ns
 
-    // Lines 1 to 3.
+    // Lines 1 to 4.
     Engine* engine = nullptr;
     std::size_t payload_bytes = 0;  ///< of a block of its own, else 0
     Error error;                    ///< set when `outcome` is
@@ -70,14 +71,17 @@ struct alignas(64) JobNode : core::Job {
     std::uint32_t run_expected_ns =
         0;  ///< what the scheduler expects of the run that this job is the first of
     std::uint32_t payload_alignment = 0;  ///< of a block of its own
+    std::uint32_t inline_used = 0;        ///< bytes of `inline_payload` that closure and result take
+    Continuation* continuation =
+        nullptr;  ///< the handle's until the word says `continuation`, then who ends the job
     alignas(16) std::array<std::byte, inline_payload_bytes> inline_payload;
 
-    // Lines 3 and 4: touched only by jobs that have names.
+    // The last: touched only by jobs that have names.
     JobNames names;
 };
 
 static_assert(sizeof(core::Job) <= 40,
               "line 0 holds the core's part, the closure's table and place, and the state");
-static_assert(sizeof(JobNode) == 320, "five lines");
+static_assert(sizeof(JobNode) == 384, "six lines");
 
 }  // namespace sluice::detail

@@ -129,6 +129,8 @@ Snapshot Engine::snapshot() noexcept {
     result.undispatched = undispatched_.load(memory_order_relaxed);  // a count
     result.nodes = pool_.allocated();
     result.wakeups = workers_.wakes();
+    result.callbacks_threw = counters_.callbacks_threw.load();
+    result.oversized = counters_.oversized_callbacks.load();
     for (ThreadSlot* slot = slots_.load(); slot != nullptr; slot = slot->next) {
         const auto count = [&](Refusal reason) {
             return slot->refused[static_cast<std::size_t>(reason)].load(memory_order_relaxed);  // counts

@@ -111,6 +111,7 @@ Engine::Refused Engine::draft(ActorCell& cell, const Request& request, ThreadSlo
     fresh->built = false;
     fresh->payload = fresh->inline_payload.data();
     fresh->payload_bytes = 0;
+    fresh->inline_used = static_cast<std::uint32_t>(request.size);
     // relaxed: published by the ingress; for observers by the generation in `state`.
     fresh->who.store(observed(cell, request.lane, options.job_class), memory_order_relaxed);
     fresh->enqueued_at.store(0, memory_order_relaxed);  // as above: not drained yet
@@ -125,6 +126,7 @@ Engine::Refused Engine::draft(ActorCell& cell, const Request& request, ThreadSlo
             return {ErrorCode::out_of_memory, {}};
         }
         fresh->payload = block;
+        fresh->inline_used = 0;
         fresh->payload_bytes = request.size;
         fresh->payload_alignment = static_cast<std::uint32_t>(request.alignment);
         bump(slot.oversized);

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 
+#include <sluice/detail/continuation.hpp>
 #include <sluice/detail/export.hpp>
 #include <sluice/error.hpp>
 
@@ -50,6 +52,18 @@ public:
     [[nodiscard]] bool done() const noexcept;
     [[nodiscard]] WaitStatus wait(std::int64_t patience_ns) noexcept;
     [[nodiscard]] Error wait_error(WaitStatus status) const;
+
+    /// Has `continuation` run when the job ends, on the thread that ends it. False: it has ended already, and nothing
+    /// will run. At most one at a time, and no wait meanwhile.
+    [[nodiscard]] bool attach(Continuation& continuation) noexcept;
+    /// Takes it back. False: the job has ended, so it has run or is about to.
+    bool take_back_continuation() noexcept;
+    /// Memory for what the continuation is part of: what closure and result leave of the node, else a block of the
+    /// executor's memory. Null: there is none.
+    [[nodiscard]] void* allocate_callback(std::size_t size, std::size_t alignment) noexcept;
+    void free_callback(void* memory, std::size_t size, std::size_t alignment) noexcept;
+    void count_callback_that_threw() noexcept;
+
     // The rest is for a job that is done.
     [[nodiscard]] bool failed() const noexcept;
     [[nodiscard]] Error error() const noexcept;

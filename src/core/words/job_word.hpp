@@ -7,10 +7,11 @@
 //   bit  2     waiter: somebody sleeps on this word
 //   bit  3     dropped: the handle let go
 //   bit  4     orphan: the engine is gone; the handle's release goes to what is left of it
+//   bit  5     continuation: something is to run when the job ends, and the handle belongs to it
 //   bits 8-31  generation: which life of the node, modulo 2^24
 //
 // Invariants. Phases go 0 -> 1 -> 2 -> 3 -> 0. A node without a handle goes 2 -> 0. The later one of `done` and `dropped`
-// frees. `waiter` and `dropped` exclude each other as long as handles are used by one thread at a time.
+// frees. `waiter`, `dropped` and `continuation` exclude each other as long as handles are used by one thread at a time.
 
 #include <cstdint>
 
@@ -22,6 +23,7 @@ inline constexpr std::uint32_t phase_mask = 3;
 inline constexpr std::uint32_t waiter_bit = 1U << 2U;
 inline constexpr std::uint32_t dropped_bit = 1U << 3U;
 inline constexpr std::uint32_t orphan_bit = 1U << 4U;
+inline constexpr std::uint32_t continuation_bit = 1U << 5U;
 inline constexpr std::uint32_t generation_unit = 1U << 8U;
 
 /// Ending a job is one addition: `queued + 1 == done`, and nothing carries.
@@ -38,6 +40,9 @@ inline constexpr std::uint32_t ended_step = 1;
 }
 [[nodiscard]] constexpr bool dropped(std::uint32_t word) noexcept {
     return (word & dropped_bit) != 0;
+}
+[[nodiscard]] constexpr bool has_continuation(std::uint32_t word) noexcept {
+    return (word & continuation_bit) != 0;
 }
 [[nodiscard]] constexpr bool orphan(std::uint32_t word) noexcept {
     return (word & orphan_bit) != 0;
