@@ -17,26 +17,59 @@ struct Actor;
 enum class Step : std::uint8_t { whole, build, install, fenced_build };
 
 /// Why a job was given back to the engine without having run (see Scheduler::take_failed).
-enum class FailReason : std::uint8_t { none, actor_removed, actor_fatal, shut_down };
+enum class FailReason : std::uint8_t {
+    none,
+    actor_removed,
+    actor_fatal,
+    shut_down,
+    cancelled,
+    deadline_exceeded
+};
 
 struct Job {
     Job* next = nullptr;
+    Job* previous = nullptr;  ///< While the job is queued, so that it can be taken out of the middle.
     Actor* actor = nullptr;
     std::uint64_t number = 0;  ///< The engine's; the core does not look at it.
-    std::uint64_t order = 0;   ///< Stamped by enqueue(): restores the order when several runs give jobs back.
-    std::uint32_t cost =
+    /// Stamped by enqueue(): restores the order when several runs give jobs back. Compared modulo 2^32: the jobs that
+    /// one actor has queued and in flight are never that many.
+    std::uint32_t order = 0;
+    // One word of small ones. Written by whoever owns the job at the moment, read by who got it from there.
+    std::uint32_t cost : 20 =
         1;  ///< What the job takes from its actor's deficit (E12); enqueue() keeps it in 1..max_job_cost.
-    Lane lane = Lane::pure_read;
-    JobClass job_class = JobClass::interactive;
-    Step step = Step::whole;  ///< whole; heavy_init: build or fenced_build. The core leaves it alone.
-    FailReason fail = FailReason::none;
+    bool timed : 1 = false;         ///< It has a deadline (E24): see JobTimer.
+    bool withdrawable : 1 = false;  ///< It may be taken out of the queue: `queued` is kept up to date.
+    bool queued : 1 = false;        ///< Withdrawable ones only: it stands in a FIFO.
+    Lane lane : 2 = Lane::pure_read;
+    JobClass job_class : 1 = JobClass::interactive;
+    Step step : 2 = Step::whole;  ///< whole; heavy_init: build or fenced_build. The core leaves it alone.
+    FailReason fail : 3 = FailReason::none;
+
+    /// Whether this job stands before another of its actor and class.
+    [[nodiscard]] bool before(const Job& other) const noexcept {
+        return static_cast<std::int32_t>(order - other.order) < 0;
+    }
 };
 
 static_assert(sizeof(Job) <= 48,
-              "the engine keeps the header of a node in one cache line, and needs 16 bytes of it");
+              "the engine keeps the header of a node in one cache line, and needs 23 bytes of it");
+
+/// The part of a job that only those with a deadline use. It lies wherever the engine puts it; see Deadlines.
+struct JobTimer {
+    std::int64_t deadline = 0;  ///< On the clock that Scheduler::expire() is given.
+    JobTimer* next = nullptr;
+    JobTimer* previous = nullptr;
+};
+
+/// Where the timer of a job lies, and the other way round.
+struct TimerPlace {
+    JobTimer& (*of)(Job& job) noexcept = nullptr;
+    Job& (*job)(JobTimer& timer) noexcept = nullptr;
+};
 
 /// Bounds the rounds that an expensive job can take, and with largest_deficit keeps deficits within 32 bits.
 inline constexpr std::uint32_t max_job_cost = 1U << 16;
+static_assert(max_job_cost < 1U << 20, "the bits of Job::cost");
 inline constexpr std::int32_t largest_deficit = 1 << 30;
 
 /// Jobs linked by `next`, in order.

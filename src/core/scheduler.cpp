@@ -5,9 +5,10 @@
 
 namespace sluice::core {
 
-Scheduler::Scheduler(const Limits& limits, HeavyPermits& permits) noexcept
+Scheduler::Scheduler(const Limits& limits, HeavyPermits& permits, TimerPlace timers) noexcept
     : limits_(limits),
       permits_(permits),
+      timers_(timers),
       // Nothing is known yet, so every job counts as long: runs of one, no backlog.
       global_service_(std::max(limits.run_budget_ns, limits.long_job_ns) * service::scale) {
     assert(limits.pool_size >= 1 && limits.actor_cap >= 1 && limits.actor_cap <= 255);
@@ -22,15 +23,17 @@ void Scheduler::enqueue(Job& job) noexcept {
         fail_chain({&job, &job, 1}, reason);
         return;
     }
-    job.order = ++order_;
-    job.cost = std::clamp<std::uint32_t>(job.cost, 1, max_job_cost);
+    job.order = static_cast<std::uint32_t>(actor.accepted);
+    job.cost = std::clamp<std::uint32_t>(job.cost, 1, max_job_cost) & 0xF'FFFF;
     const JobClass c = job.job_class;
     ClassQueue& queue = actor.queue(c);
     const bool was_empty = queue.head == nullptr;
+    job.previous = queue.tail;
     (was_empty ? queue.head : queue.tail->next) = &job;
     queue.tail = &job;
     ++queue.size;
     ++of(c).queued;
+    entered_queue(job);
     // Behind another head nothing has changed for anybody. A new interactive head can only hold maintenance back.
     if (was_empty && admissible(check_head(actor, c, limits_)))
         link(actor, c);
@@ -109,24 +112,21 @@ bool Scheduler::take_back(Actor& actor, JobChain rest) noexcept {
     }
     const JobClass c = rest.first->job_class;
     ClassQueue& queue = actor.queue(c);
-    if (queue.head == nullptr || rest.last->order < queue.head->order) {
-        rest.last->next = queue.head;
-        if (queue.head == nullptr)
-            queue.tail = rest.last;
-        queue.head = rest.first;
-    } else {
-        Job** link = &queue.head;
-        for (Job* job = rest.first; job != nullptr;) {
-            Job* following = job->next;
-            while (*link != nullptr && (*link)->order < job->order)
-                link = &(*link)->next;
-            job->next = *link;
-            if (job->next == nullptr)
-                queue.tail = job;
-            *link = job;
-            link = &job->next;
-            job = following;
+    Job* before = nullptr;
+    for (Job* job = rest.first; job != nullptr;) {
+        Job* following = job->next;
+        Job* after = before == nullptr ? queue.head : before->next;
+        while (after != nullptr && after->before(*job)) {
+            before = after;
+            after = after->next;
         }
+        job->previous = before;
+        job->next = after;
+        (before == nullptr ? queue.head : before->next) = job;
+        (after == nullptr ? queue.tail : after->previous) = job;
+        entered_queue(*job);
+        before = job;
+        job = following;
     }
     queue.size += rest.count;
     of(c).queued += rest.count;

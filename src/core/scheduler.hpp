@@ -15,6 +15,7 @@
 #include <optional>
 
 #include "core/admission.hpp"
+#include "core/deadlines.hpp"
 #include "core/effects.hpp"
 #include "core/fair_ring.hpp"
 #include "core/run_ahead.hpp"
@@ -23,7 +24,8 @@ namespace sluice::core {
 
 class Scheduler {
 public:
-    Scheduler(const Limits& limits, HeavyPermits& permits) noexcept;
+    /// Without `timers` no job may be `timed`.
+    Scheduler(const Limits& limits, HeavyPermits& permits, TimerPlace timers = {}) noexcept;
     Scheduler(const Scheduler&) = delete;
     Scheduler& operator=(const Scheduler&) = delete;
 
@@ -41,6 +43,10 @@ public:
     void remove(Actor& actor) noexcept;
     /// Queued jobs and pending installs of this actor fail with `reason` (E22: shut_down).
     void fail_queued(Actor& actor, FailReason reason) noexcept;
+    /// A withdrawable job that is queued fails with `reason` (E25). O(1).
+    void withdraw(Job& job, FailReason reason) noexcept;
+    /// Queued jobs whose deadline has passed fail with deadline_exceeded, at most `most` (E24). True: there may be more.
+    [[nodiscard]] bool expire(Nanos now, std::uint32_t most) noexcept;
     /// From now on enqueue() and jobs that come back fail with shut_down. Running jobs, and heavy ones whose build is
     /// running, finish. The caller then calls fail_queued() for every actor.
     void begin_cancel() noexcept {
@@ -63,6 +69,10 @@ public:
 
     // State that can be read.
 
+    /// By when expire() should be called; Deadlines::never: no queued job has a deadline.
+    [[nodiscard]] Nanos next_expiry() const noexcept {
+        return deadlines_.next_call();
+    }
     [[nodiscard]] const Limits& limits() const noexcept {
         return limits_;
     }
@@ -153,6 +163,10 @@ private:
     bool take_back(Actor& actor, JobChain rest) noexcept;  ///< false: nothing was queued, the jobs failed.
     void measure(const RunEnd& end) noexcept;
 
+    // Jobs that can be withdrawn (scheduler_places.hpp): told whenever one enters or leaves a FIFO.
+    void entered_queue(Job& job) noexcept;
+    void left_queue(Job& job) noexcept;
+
     // Endings and failures (scheduler_endings.cpp).
     void build_ended(Actor& actor, const RunEnd& end) noexcept;
     void add_install(Actor& actor, Job& job, bool as_newest) noexcept;
@@ -171,7 +185,8 @@ private:
     ActorList released_{JobClass::interactive};
     JobChain failed_;
     Backlog out_;
-    std::uint64_t order_ = 0;
+    TimerPlace timers_;
+    Deadlines deadlines_;
     std::uint32_t busy_ = 0;  ///< Units handed out and not ended.
     std::uint32_t pending_installs_ = 0;
     std::uint32_t global_service_;

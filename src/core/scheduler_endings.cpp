@@ -18,6 +18,37 @@ void Scheduler::fail_queued(Actor& actor, FailReason reason) noexcept {
     release_if_done(actor);
 }
 
+// Keeps `linked`: what stood behind the job may go now, of either class (E10).
+void Scheduler::withdraw(Job& job, FailReason reason) noexcept {
+    assert(job.withdrawable && job.queued);
+    Actor& actor = *job.actor;
+    const JobClass c = job.job_class;
+    ClassQueue& queue = actor.queue(c);
+    left_queue(job);
+    const bool was_head = job.previous == nullptr;
+    (was_head ? queue.head : job.previous->next) = job.next;
+    (job.next == nullptr ? queue.tail : job.next->previous) = job.previous;
+    --queue.size;
+    --of(c).queued;
+    fail_chain({&job, &job, 1}, reason);
+    if (!was_head)
+        return;
+    // The new head has no right to the permit that the old one waited for. In the ring the place is the actor's.
+    if (actor.place(c) == Place::heavy_line ||
+        (actor.place(c) == Place::ring && !admissible(check_head(actor, c, limits_)))) {
+        unlink(actor, c);
+    }
+    actor.set_called(c, false);
+    if (queue.head == nullptr)
+        queue.deficit = 0;
+    look_again(actor);
+}
+
+bool Scheduler::expire(Nanos now, std::uint32_t most) noexcept {
+    return deadlines_.expire(
+        now, most, [this](JobTimer& timer) { withdraw(timers_.job(timer), FailReason::deadline_exceeded); });
+}
+
 JobChain Scheduler::take_failed() noexcept {
     const JobChain taken = failed_;
     failed_ = {};
@@ -71,7 +102,8 @@ void Scheduler::permit_back() noexcept {
 }
 
 void Scheduler::fail_chain(JobChain chain, FailReason reason) noexcept {
-    for (Job* job = chain.first; job != nullptr;) {
+    Job* job = chain.first;
+    for (std::uint32_t left = chain.count; left != 0; --left) {
         Job* next = job->next;
         job->fail = reason;
         failed_.append(*job);
@@ -94,6 +126,8 @@ void Scheduler::fail_everything(Actor& actor, FailReason reason) noexcept {
     for (const JobClass c : {JobClass::interactive, JobClass::maintenance}) {
         ClassQueue& queue = actor.queue(c);
         const JobChain all{queue.head, queue.tail, queue.size};
+        for (Job* job = queue.head; job != nullptr; job = job->next)
+            left_queue(*job);
         of(c).queued -= queue.size;
         queue.head = queue.tail = nullptr;
         queue.size = 0;

@@ -23,6 +23,22 @@ inline void Scheduler::unit_left(Actor& actor, JobClass c, Lane lane) noexcept {
     --of(c).in_flight;
 }
 
+inline void Scheduler::entered_queue(Job& job) noexcept {
+    if (!job.withdrawable)
+        return;
+    job.queued = true;
+    if (job.timed)
+        deadlines_.add(timers_.of(job));
+}
+
+inline void Scheduler::left_queue(Job& job) noexcept {
+    if (!job.withdrawable)
+        return;
+    job.queued = false;
+    if (job.timed)
+        deadlines_.remove(timers_.of(job));
+}
+
 /// Keeps `linked`: called at the end of every event for the actor that it is about.
 inline void Scheduler::look_again(Actor& actor) noexcept {
     if (actor.last_install != nullptr) {

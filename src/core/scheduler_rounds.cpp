@@ -230,6 +230,7 @@ void Scheduler::hand_out(Actor& actor, JobClass c, std::uint32_t jobs_max, std::
     Job* job = queue.head;
     do {
         queue.deficit -= static_cast<std::int32_t>(job->cost);
+        left_queue(*job);
         run.jobs.last = job;
         ++run.jobs.count;
         job = job->next;
@@ -241,6 +242,8 @@ void Scheduler::hand_out(Actor& actor, JobClass c, std::uint32_t jobs_max, std::
     if (job == nullptr) {
         queue.tail = nullptr;
         queue.deficit = 0;
+    } else {
+        job->previous = nullptr;
     }
     run.expected_ns = job_ns * run.jobs.count;
     run.long_running = job_ns >= limits_.long_job_ns;

@@ -78,7 +78,7 @@ TEST_CASE("E12: the largest cost alone is served at once, without a million empt
     world.end(0);
     world.submit(0, Lane::mutating, JobClass::interactive, ~0U);
     CHECK(world.start().has_value());
-    CHECK(world.jobs.back().cost == max_job_cost);
+    CHECK(+world.jobs.back().cost == max_job_cost);
 }
 
 TEST_CASE("E12: an actor without queued work starts anew, with no deficit saved") {

@@ -90,6 +90,13 @@ void NaiveModel::unlist(std::size_t actor, std::size_t c) {
 void NaiveModel::look_at_everybody() {
     for (std::size_t actor = 0; actor < actors_.size(); ++actor) {
         Facts& facts = actors_[actor];
+        for (const std::size_t c : {interactive, maintenance}) {
+            if (!facts.classes[c].queue.empty())
+                continue;
+            facts.classes[c].deficit = 0;
+            facts.classes[c].called = false;
+            unlist(actor, c);
+        }
         if (!facts.installs.empty()) {
             unlist(actor, interactive);
             unlist(actor, maintenance);
@@ -101,11 +108,6 @@ void NaiveModel::look_at_everybody() {
         erase(installs_, actor);
         for (const std::size_t c : {interactive, maintenance}) {
             Place& of = facts.classes[c];
-            if (of.queue.empty()) {
-                of.deficit = 0;
-                of.called = false;
-                unlist(actor, c);
-            }
             if (listed(actor, c) || !admissible(actor, c))
                 continue;
             if (of.deficit >= jobs_[of.queue.front()].cost)
@@ -116,6 +118,23 @@ void NaiveModel::look_at_everybody() {
                 interactive_came_ = true;
         }
     }
+}
+
+// Of a head: its right to the next permit goes with it, and the class leaves its list unless the next may go at once.
+void NaiveModel::withdraw(std::size_t job) {
+    const std::size_t actor = jobs_[job].actor;
+    const auto c = static_cast<std::size_t>(jobs_[job].job_class);
+    Place& of = place(actor, c);
+    const bool head = of.queue.front() == job;
+    erase(of.queue, job);
+    failed_.push_back(job);
+    if (head) {
+        of.called = false;
+        erase(line_[c], actor);
+        if (!admissible(actor, c))
+            unlist(actor, c);
+    }
+    look_at_everybody();
 }
 
 void NaiveModel::submit(const NaiveJob& job) {

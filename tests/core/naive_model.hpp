@@ -43,6 +43,7 @@ public:
     [[nodiscard]] std::optional<Decision> next();
     void end(std::size_t job, bool failed);
     void remove(std::size_t actor);
+    void withdraw(std::size_t job);
     /// Jobs that failed without having run, in order; empties the list.
     [[nodiscard]] std::vector<std::size_t> take_failed();
 

@@ -119,6 +119,20 @@ struct Pair {
         compare_failed();
     }
 
+    /// One of the jobs that are queued, if any is.
+    void withdraw(std::size_t which) {
+        std::vector<Job*> queued;
+        for (Job& job : world.jobs)
+            if (job.queued)
+                queued.push_back(&job);
+        if (queued.empty())
+            return;
+        Job& job = *queued[which % queued.size()];
+        model.withdraw(job.number);
+        world.scheduler.withdraw(job, FailReason::cancelled);
+        compare_failed();
+    }
+
     void compare_failed() {
         RC_ASSERT(numbers(world.scheduler.take_failed()) == model.take_failed());
     }
@@ -155,6 +169,8 @@ void compare_with_model(const Shape& shape, const std::vector<Command>& history,
             (void)pair.decide();
         else if (failures && command.what < 72)
             pair.remove(command.who % shape.actors);
+        else if (failures && command.what < 78)
+            pair.withdraw(command.who);
         else if (!pair.world.running.empty())
             pair.end(command.who % pair.world.running.size(), failures && command.how < 8);
     }
@@ -181,7 +197,7 @@ TEST_CASE("E12: with weights and costs the decisions are those of the naive mode
     CHECK(rc::check("same decisions", [] { compare_with_model(*any_shape(), *any_history(), true, false); }));
 }
 
-TEST_CASE("E4 E18: with failures and removals the decisions are those of the naive model") {
+TEST_CASE("E4 E18 E25: with failures, removals and withdrawals the decisions are those of the naive model") {
     CHECK(rc::check("same decisions", [] { compare_with_model(*any_shape(), *any_history(), true, true); }));
 }
 

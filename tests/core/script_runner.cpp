@@ -57,6 +57,10 @@ struct Unreadable : std::runtime_error {
             return "actor_fatal";
         case FailReason::shut_down:
             return "shut_down";
+        case FailReason::cancelled:
+            return "cancelled";
+        case FailReason::deadline_exceeded:
+            return "deadline_exceeded";
     }
     return "unknown";
 }
@@ -102,6 +106,10 @@ private:
             remove(words[1]);
         else if (what == "cancel" && words.size() == 1)
             cancel();
+        else if (what == "withdraw" && words.size() == 2)
+            withdraw(words[1]);
+        else if (what == "time" && words.size() == 2)
+            static_cast<void>(world_->scheduler.expire(duration(words[1]), ~0U));
         else
             throw Unreadable("no command looks like this");
         note_outcomes();
@@ -156,17 +164,20 @@ private:
                                                                {"fence", Lane::heavy_init},
                                                                {"mutate", Lane::mutating}};
         const auto lane = lane_words.find(words[at]);
+        const auto* const form = "submit ACTOR [maintenance] LANE JOB [cost N | deadline TIME]";
         if (lane == lane_words.end() || at + 1 >= words.size())
-            throw Unreadable("submit ACTOR [maintenance] LANE JOB [cost N]");
+            throw Unreadable(form);
         const bool costs = words.size() == at + 4 && words[at + 2] == "cost";
-        if (!costs && words.size() != at + 2)
-            throw Unreadable("submit ACTOR [maintenance] LANE JOB [cost N]");
+        const bool timed = words.size() == at + 4 && words[at + 2] == "deadline";
+        if (!costs && !timed && words.size() != at + 2)
+            throw Unreadable(form);
         if (std::ranges::find(job_names_, words[at + 1]) != job_names_.end())
             throw Unreadable("there is a job " + words[at + 1] + " already");
         job_names_.push_back(words[at + 1]);
         world_->submit(actor(words[1]), lane->second,
                        maintenance ? JobClass::maintenance : JobClass::interactive,
-                       costs ? number(words[at + 3]) : 1, lane->first == "fence");
+                       costs ? number(words[at + 3]) : 1, lane->first == "fence",
+                       timed ? std::optional(duration(words[at + 3])) : std::nullopt);
     }
 
     /// The run in flight that holds the job, and which of its jobs that is.
@@ -221,6 +232,16 @@ private:
         world_->scheduler.begin_cancel();
         for (Actor& each : world_->actors)
             world_->scheduler.fail_queued(each, FailReason::shut_down);
+    }
+
+    void withdraw(const std::string& name) {
+        const auto found = std::ranges::find(job_names_, name);
+        if (found == job_names_.end())
+            throw Unreadable("there is no job " + name);
+        Job& job = world_->jobs[static_cast<std::size_t>(found - job_names_.begin())];
+        if (!job.queued)
+            throw Unreadable(name + " is not queued");
+        world_->scheduler.withdraw(job, FailReason::cancelled);
     }
 
     static JobChain cut(JobChain& chain, std::uint32_t keep) {

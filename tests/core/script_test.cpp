@@ -55,7 +55,7 @@ TEST_CASE("A script that keeps silent about a failed job is refused") {
 
 TEST_CASE("A script that cannot be read is refused with its line") {
     CHECK(play("submit a read r1\nsubmit a reed r2\n") ==
-          "line 2: submit ACTOR [maintenance] LANE JOB [cost N]\n");
+          "line 2: submit ACTOR [maintenance] LANE JOB [cost N | deadline TIME]\n");
     CHECK(play("end r1\n") == "line 1: r1 is not running\n");
     CHECK(play("dance\n") == "line 1: no command looks like this\n");
 }

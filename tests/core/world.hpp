@@ -57,24 +57,40 @@ private:
     return limits.without_run_ahead();
 }
 
+/// A job with the timer that the core finds through TimerPlace.
+struct TimedJob : Job {
+    struct Timer : JobTimer {
+        TimedJob* job = nullptr;
+    } timer;
+};
+inline constexpr TimerPlace timers_of_world{
+    .of = [](Job& job) noexcept -> JobTimer& { return static_cast<TimedJob&>(job).timer; },
+    .job = [](JobTimer& timer) noexcept -> Job& { return *static_cast<TimedJob::Timer&>(timer).job; },
+};
+
 struct World {
     World(const Limits& limits, unsigned permit_count, std::size_t actor_count)
-        : permits(permit_count), scheduler(limits, permits) {
+        : permits(permit_count), scheduler(limits, permits, timers_of_world) {
         for (std::size_t i = 0; i < actor_count; ++i)
             actors.emplace_back();
     }
 
     /// Jobs are known by their index, which is also their Job::number.
     std::size_t submit(std::size_t actor, Lane lane, JobClass c = JobClass::interactive,
-                       std::uint32_t cost = 1, bool fenced = false) {
-        Job& job = jobs.emplace_back();
+                       std::uint32_t cost = 1, bool fenced = false,
+                       std::optional<Nanos> deadline = std::nullopt) {
+        TimedJob& job = jobs.emplace_back();
         job.actor = &actors[actor];
         job.number = jobs.size() - 1;
-        job.cost = cost;
+        job.cost = cost & 0xF'FFFF;
         job.lane = lane;
         job.job_class = c;
         if (lane == Lane::heavy_init)
             job.step = fenced ? Step::fenced_build : Step::build;
+        job.withdrawable = true;
+        job.timed = deadline.has_value();
+        job.timer.job = &job;
+        job.timer.deadline = deadline.value_or(0);
         scheduler.enqueue(job);
         return jobs.size() - 1;
     }
@@ -114,7 +130,7 @@ struct World {
     CountedPermits permits;
     Scheduler scheduler;
     std::deque<Actor> actors;
-    std::deque<Job> jobs;
+    std::deque<TimedJob> jobs;
     std::vector<Run> running;
 };
 
