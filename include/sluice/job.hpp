@@ -1,8 +1,10 @@
 // What a submitter may say about one job beside what it does.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <stop_token>
 #include <string_view>
 
 #include <sluice/lane.hpp>
@@ -21,6 +23,12 @@ struct JobOptions {
     std::string_view request_id = {};
     /// What the job does, for snapshots ("reindex"). Empty: the class and lane are shown.
     std::string_view label = {};
+    /// Still queued at this time, the job ends with `deadline_exceeded` and does not run (E24); once started it finishes.
+    /// The default is never.
+    std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
+    /// A stop that is requested while the job is queued ends it with `cancelled` at once (E25). A job that has started
+    /// finishes, and may look at the token itself. Costs a second node while the job is queued.
+    std::stop_token stop = {};
     /// What the job costs its actor in the fairness between actors (E12). At least 1.
     std::uint32_t cost = 1;
 };

@@ -20,14 +20,17 @@ struct JobTotals {
     std::uint64_t running =
         0;  ///< inside a worker right now; a heavy job between its two steps counts as running
     std::uint64_t succeeded = 0;
-    std::uint64_t threw = 0;          ///< `job_threw`
-    std::uint64_t actor_removed = 0;  ///< `actor_removed`
-    std::uint64_t actor_fatal = 0;    ///< `actor_fatal` while queued
-    std::uint64_t shut_down = 0;      ///< `shut_down` while queued
-    std::uint64_t abandoned = 0;      ///< accepted, then its closure could not be moved in or queued
+    std::uint64_t threw = 0;              ///< `job_threw`
+    std::uint64_t actor_removed = 0;      ///< `actor_removed`
+    std::uint64_t actor_fatal = 0;        ///< `actor_fatal` while queued
+    std::uint64_t shut_down = 0;          ///< `shut_down` while queued
+    std::uint64_t cancelled = 0;          ///< `cancelled`: its stop_token was triggered while queued
+    std::uint64_t deadline_exceeded = 0;  ///< `deadline_exceeded` while queued
+    std::uint64_t abandoned = 0;          ///< accepted, then its closure could not be moved in or queued
     /// All that have ended, by whichever outcome.
     [[nodiscard]] std::uint64_t completed() const noexcept {
-        return succeeded + threw + actor_removed + actor_fatal + shut_down + abandoned;
+        return succeeded + threw + actor_removed + actor_fatal + shut_down + cancelled + deadline_exceeded +
+               abandoned;
     }
 };
 

@@ -71,9 +71,16 @@ void Engine::free_node(JobNode& node, ThreadSlot& slot) noexcept {
     pool_.give(slot.nodes, &node);
 }
 
-// A queued job ends without having run: the actor was removed or is fatal, the executor shuts down, or (none) there was
-// no memory to queue it.
+// A queued job ends without having run: the actor was removed or is fatal, the executor shuts down, its submitter no longer
+// wants it or no longer in time, or (none) there was no memory to queue it. With a token it may be the requester's to end.
 void Engine::fail(JobNode& node, ThreadSlot& slot, core::FailReason reason) noexcept {
+    if (!take_from_requester(node, slot)) {
+        // The job ends when its request is taken, and needs its actor's cell until then. For the cause of a fatal actor
+        // the turn has taken a reference already. relaxed: from a reference that is held.
+        if (reason != core::FailReason::actor_fatal)
+            static_cast<ActorCell&>(*node.actor).refs.fetch_add(1, memory_order_relaxed);
+        return;
+    }
     struct Ending {
         QueueExit exit;
         ErrorCode code;
@@ -86,6 +93,10 @@ void Engine::fail(JobNode& node, ThreadSlot& slot, core::FailReason reason) noex
                 return {QueueExit::actor_fatal, ErrorCode::actor_fatal};
             case core::FailReason::shut_down:
                 return {QueueExit::shut_down, ErrorCode::shut_down};
+            case core::FailReason::cancelled:
+                return {QueueExit::cancelled, ErrorCode::cancelled};
+            case core::FailReason::deadline_exceeded:
+                return {QueueExit::deadline_exceeded, ErrorCode::deadline_exceeded};
             case core::FailReason::none:
                 break;
         }

@@ -58,8 +58,15 @@ private:
 };
 
 /// How a job left the queue without running.
-enum class QueueExit : std::uint8_t { actor_removed, actor_fatal, shut_down, abandoned };
-inline constexpr std::size_t queue_exit_count = 4;
+enum class QueueExit : std::uint8_t {
+    actor_removed,
+    actor_fatal,
+    shut_down,
+    abandoned,
+    cancelled,
+    deadline_exceeded
+};
+inline constexpr std::size_t queue_exit_count = 6;
 [[nodiscard]] constexpr std::size_t index_of(QueueExit exit) noexcept {
     return static_cast<std::size_t>(exit);
 }

@@ -59,6 +59,8 @@ struct ThreadContext {
 /// The Error of a job, with its actor's id and its own name.
 [[nodiscard]] Error error_of(const JobNode& node, ErrorCode code, std::exception_ptr exception);
 
+class StopWatch;  // stop_watch.hpp
+
 class Engine final : private core::HeavyPermits {
 public:
     static constexpr unsigned home_index = 0xFFFF;  ///< as holder of the role
@@ -81,6 +83,8 @@ public:
     };
     /// Takes a node and a number for a job, or says why not; `node` stays null then. **Progress**: lock-free.
     Refused draft(ActorCell& cell, const Request& request, ThreadSlot& slot, JobNode*& node) noexcept;
+    [[nodiscard]] Refused no_node() const noexcept;
+    void give_up_draft(JobNode& node, ThreadSlot& slot) noexcept;
     /// Puts a drafted job into the ingress and sees to it that somebody looks. **Progress**: lock-free.
     void publish(JobNode& node, ThreadSlot& slot) noexcept;
     /// Ends a drafted job whose closure could not be constructed: its number arrives without it.
@@ -98,6 +102,10 @@ public:
     void free_block(void* block, std::size_t size, std::size_t alignment) noexcept {
         resource_->deallocate(block, size, alignment);
     }
+
+    // stop.cpp
+    void push_stop(StopWatch& watch) noexcept;
+    [[nodiscard]] bool may_start(JobNode& node, ThreadSlot& slot) noexcept;
 
     // thread_slot.cpp
     [[nodiscard]] ThreadSlot* lease_slot() noexcept;
@@ -228,6 +236,15 @@ private:
     void settle(Aftermath& aftermath, ThreadSlot& slot) noexcept;
     void end_if_drained() noexcept;
 
+    // stop.cpp
+    [[nodiscard]] bool add_stop_watch(JobNode& node, ThreadSlot& slot) noexcept;
+    void free_stop_watch(JobNode& node, ThreadSlot& slot) noexcept;
+    [[nodiscard]] bool take_from_requester(JobNode& node, ThreadSlot& slot) noexcept;
+    [[nodiscard]] bool serve_stops() noexcept;
+    void withdraw_if_stopped(JobNode& node) noexcept;
+    [[nodiscard]] bool end_overdue() noexcept;
+    void show_next_expiry() noexcept;
+
     // snapshot.cpp
     [[nodiscard]] JobTotals totals(JobClass job_class) const noexcept;
     void find_oldest(std::int64_t now, Snapshot& result) const noexcept;
@@ -267,6 +284,7 @@ private:
     sync::atomic<ActorCell*> requests_{nullptr};  ///< pushed by anybody, taken whole by the role holder
     sync::atomic<core::Job*> strays_{
         nullptr};  ///< accepted jobs that found no memory in the ingress; as requests_
+    sync::atomic<StopWatch*> stops_{nullptr};      ///< stops that were requested; as requests_
     sync::atomic<std::uint8_t> shutdown_mode_{0};  ///< 0 none, 1 drain, 2 cancel; only rises
     sync::atomic<bool> over_{false};               ///< every accepted job has ended: threads leave
     sync::atomic<std::uint32_t> threads_{0};       ///< threads that have not left
@@ -295,6 +313,9 @@ private:
     sync::atomic<std::uint64_t> undispatched_{0};
     sync::atomic<std::uint8_t> shutdown_served_{0};  ///< the shutdown_mode_ that turns have acted on
     sync::atomic<bool> more_to_hand_out_{false};     ///< the last turn stopped at its bound
+    sync::atomic<bool> more_overdue_{false};         ///< the same for deadlines
+    sync::atomic<std::int64_t> next_expiry_{
+        core::Deadlines::never};  ///< when a turn is needed for a deadline
     sync::atomic<std::uint64_t> expected_in_flight_ns_{0};
 };
 

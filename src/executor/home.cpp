@@ -1,12 +1,21 @@
 #include "executor/home.hpp"
 
 #include "executor/engine.hpp"
+#include "platform/clock.hpp"
 #include "platform/cpu.hpp"
 #include "platform/thread.hpp"
+
+#include <algorithm>
 
 namespace sluice::detail {
 
 using sync::memory_order_relaxed;
+
+namespace {
+
+constexpr std::int64_t forever = core::Deadlines::never;
+
+}  // namespace
 
 void Home::main(ThreadSlot& slot) noexcept {
     slot_ = &slot;
@@ -23,8 +32,13 @@ void Home::main(ThreadSlot& slot) noexcept {
 void Home::main_lent() noexcept {
     unsigned quiet_ticks = 0;
     while (!engine_.over()) {
+        if (time_to_next_expiry() <= 0) {
+            if (!engine_.take_turn(Engine::home_index, *slot_))
+                platform::yield();  // another thread is inside a turn
+            continue;
+        }
         if (!alarm_.armed()) {
-            alarm_.sleep();
+            sleep(forever);
             quiet_ticks = 0;
             seen_turns_ = engine_.turns_.load(memory_order_relaxed);  // so that the first look already acts
             continue;
@@ -35,8 +49,29 @@ void Home::main_lent() noexcept {
                 continue;
             quiet_ticks = 0;
         }
-        alarm_.tick(tick_ns);
+        sleep(tick_ns);
     }
+}
+
+// At most so long, and no longer than to the next deadline. Dekker with Engine::show_next_expiry(): until when home sleeps
+// is announced, then the next deadline is read; there the deadline is set, and then the announcement read.
+void Home::sleep(std::int64_t at_most_ns) noexcept {
+    const std::int64_t now = platform::now_ns();
+    const std::int64_t until = at_most_ns == forever ? forever : now + at_most_ns;
+    sleeps_until_.store(until);
+    const std::int64_t wanted = std::min(until, engine_.next_expiry_.load());
+    if (wanted < until)
+        sleeps_until_.store(wanted);  // a later deadline need not wake it
+    if (wanted == forever)
+        alarm_.sleep();
+    else if (wanted > now)
+        alarm_.tick(wanted - now);
+    sleeps_until_.store(0);
+}
+
+std::int64_t Home::time_to_next_expiry() const noexcept {
+    const std::int64_t next = engine_.next_expiry_.load();
+    return next == forever ? forever : next - platform::now_ns();
 }
 
 void Home::main_dedicated() noexcept {
@@ -53,11 +88,13 @@ void Home::rest() noexcept {
     if (spin())
         return;
     lookout_.begin_park(0);
-    if (engine_.over() || engine_.turn_needed()) {
+    const std::int64_t to_expiry = time_to_next_expiry();
+    const bool watching = engine_.anything_to_watch();
+    if (engine_.over() || engine_.turn_needed() || to_expiry <= 0) {
         (void)lookout_.cancel_park(0);
-    } else if (!engine_.anything_to_watch()) {
+    } else if (!watching && to_expiry == forever) {
         lookout_.park(0);
-    } else if (!lookout_.park_for(0, tick_ns)) {
+    } else if (!lookout_.park_for(0, watching ? std::min(tick_ns, to_expiry) : to_expiry) && watching) {
         (void)watch_over();
     }
 }

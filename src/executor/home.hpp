@@ -9,6 +9,8 @@
 // last look does it take a turn: it drains what nobody drained, and takes back the rests of batches that stand behind a
 // job which is longer than expected (E32). After some ticks without anything to watch it turns the alarm off and sleeps.
 //
+// Under either policy it sleeps no longer than to the next deadline of a queued job, and then takes a turn (E24).
+//
 // Roles. Any thread: watch(), look_now(), stop(). Home thread: the rest.
 
 #include "sync/alarm.hpp"
@@ -45,6 +47,12 @@ public:
     void look_now() noexcept {
         (void)lookout_.wake_one();
     }
+    /// Makes sure that home is awake at this time, for a deadline; under `lent`, for under `dedicated` home itself knows.
+    /// **Progress**: wait-free; a wake-up when it meant to sleep longer.
+    void wake_before(std::int64_t time) noexcept {
+        if (time < sleeps_until_.load())  // seq_cst: see sleep()
+            alarm_.nudge();
+    }
     /// Wakes it for good.
     void stop() noexcept {
         alarm_.nudge();
@@ -55,6 +63,8 @@ public:
 
 private:
     void main_lent() noexcept;
+    void sleep(std::int64_t at_most_ns) noexcept;
+    [[nodiscard]] std::int64_t time_to_next_expiry() const noexcept;
     void main_dedicated() noexcept;
     void rest() noexcept;
     [[nodiscard]] bool spin() noexcept;
@@ -63,6 +73,7 @@ private:
     Engine& engine_;
     sync::Alarm alarm_;
     sync::BasicLookout<sync::LookoutRules, 1> lookout_{1};
+    sync::atomic<std::int64_t> sleeps_until_{0};  ///< written by home, read by who sets a deadline; 0: awake
     ThreadSlot* slot_ = nullptr;
     std::vector<std::uint64_t> seen_claims_;  ///< the workers' claim words at the last look
     std::uint64_t seen_turns_ = 0;            ///< turns taken by the last look

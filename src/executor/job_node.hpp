@@ -29,6 +29,7 @@
 namespace sluice::detail {
 
 class Engine;
+class StopWatch;
 struct ActorCell;
 
 /// Request id and label in one line of bytes, readable while they are written (see above).
@@ -52,15 +53,15 @@ private:
 };
 
 struct alignas(64) JobNode : core::Job {
-    // Line 0, with core::Job: all that admitting and running touch.
-    const JobOps* ops = nullptr;  ///< null: a number whose job never came to be
-    void* payload = nullptr;      ///< `inline_payload`, or a block of its own
-    sync::atomic<std::uint32_t> state{0};
+    // Line 0, with core::Job, whose end the small ones fill: all that admitting and running touch.
     ErrorCode outcome = {};        ///< zero: a value. Written before `done`.
     bool has_names = false;        ///< a byte of its own: the handle reads it while the others change
     bool has_handle : 1 = false;   ///< these three have one owner at a time, as all plain fields
     bool built : 1 = false;        ///< heavy: the build step has run
     bool run_is_long : 1 = false;  ///< of the first job of a run, as run_expected_ns
+    sync::atomic<std::uint32_t> state{0};
+    const JobOps* ops = nullptr;  ///< null: a number whose job never came to be
+    void* payload = nullptr;      ///< `inline_payload`, or a block of its own
 
     // Lines 1 to 4.
     Engine* engine = nullptr;
@@ -73,15 +74,27 @@ struct alignas(64) JobNode : core::Job {
     std::uint32_t payload_alignment = 0;  ///< of a block of its own
     std::uint32_t inline_used = 0;        ///< bytes of `inline_payload` that closure and result take
     Continuation* continuation =
-        nullptr;  ///< the handle's until the word says `continuation`, then who ends the job
+        nullptr;                 ///< the handle's until the word says `continuation`, then who ends the job
+    StopWatch* watch = nullptr;  ///< of a job with a std::stop_token, until it starts or ends
+    core::JobTimer timer;        ///< of a job with a deadline
     alignas(16) std::array<std::byte, inline_payload_bytes> inline_payload;
 
     // The last: touched only by jobs that have names.
     JobNames names;
 };
 
-static_assert(sizeof(core::Job) <= 40,
-              "line 0 holds the core's part, the closure's table and place, and the state");
+inline core::JobTimer& timer_of(core::Job& job) noexcept {
+    return static_cast<JobNode&>(job).timer;
+}
+// Both compilers define offsetof for such a class (it has no virtual base), and warn that the standard does not ask them to.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Winvalid-offsetof"
+inline core::Job& job_of(core::JobTimer& timer) noexcept {
+    return *reinterpret_cast<JobNode*>(reinterpret_cast<std::byte*>(&timer) - offsetof(JobNode, timer));
+}
+static_assert(offsetof(JobNode, engine) == 64, "all that admitting and running touch is in line 0");
+#pragma GCC diagnostic pop
+
 static_assert(sizeof(JobNode) == 384, "six lines");
 
 }  // namespace sluice::detail

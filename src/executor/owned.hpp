@@ -21,11 +21,13 @@ namespace sluice::detail {
 inline constexpr std::uint32_t turn_jobs_max = 128;
 
 struct Engine::Owned {
-    Owned(const core::Limits& limits, core::HeavyPermits& permits) noexcept : core(limits, permits) {}
+    Owned(const core::Limits& limits, core::HeavyPermits& permits) noexcept
+        : core(limits, permits, {.of = timer_of, .job = job_of}) {}
 
     core::Scheduler core;
     std::array<core::Job*, turn_jobs_max> arrivals{};
     std::array<sync::RunEntry, sync::RunQueue::longest_run> entries{};  ///< what was just taken back
+    core::JobChain stopped;             ///< jobs that were met before their requests were taken, as abandoned
     core::JobChain abandoned;           ///< numbers that arrived without a job, until the turn's end
     ActorCell* retired = nullptr;       ///< linked by ActorCell::link
     sync::atomic<bool> reading{false};  ///< the registry's mark for the role holder

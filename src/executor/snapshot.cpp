@@ -101,6 +101,8 @@ JobTotals Engine::totals(JobClass job_class) const noexcept {
     totals.actor_fatal = failed(QueueExit::actor_fatal);
     totals.shut_down = failed(QueueExit::shut_down);
     totals.abandoned = failed(QueueExit::abandoned);
+    totals.cancelled = failed(QueueExit::cancelled);
+    totals.deadline_exceeded = failed(QueueExit::deadline_exceeded);
     const std::uint64_t heavy_ended = shared.heavy_ended.load();
     std::uint64_t ran = heavy_ended - failed_between_steps;
     std::uint64_t started = 0;

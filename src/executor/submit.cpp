@@ -1,10 +1,14 @@
 // The submitter's side: number a job, put it into the thread's own lane, make sure that somebody looks.
 
 #include "executor/engine.hpp"
+#include "executor/stop_watch.hpp"
+#include "platform/clock.hpp"
 
 #include <sluice/detail/submission.hpp>
 
+#include <chrono>
 #include <cstddef>
+#include <type_traits>
 #include <utility>
 
 namespace sluice::detail {
@@ -35,6 +39,13 @@ std::uintptr_t observed(const ActorCell& cell, Lane lane, JobClass job_class) no
            static_cast<std::uintptr_t>(job_class) << 2U;
 }
 
+/// Steady time as the platform's clock counts it; `never` for what it cannot say.
+std::int64_t nanoseconds_of(std::chrono::steady_clock::time_point time) noexcept {
+    using std::chrono::nanoseconds;
+    static_assert(std::is_same_v<std::chrono::steady_clock::duration, nanoseconds>);
+    return time.time_since_epoch().count();
+}
+
 /// Takes one place under the actor's own limit (E23). **Progress**: lock-free.
 bool take_place(ActorCell& cell, std::uint64_t limit) noexcept {
     std::uint32_t queued = cell.queued.load(memory_order_relaxed);  // a count; the CAS keeps it exact
@@ -58,6 +69,11 @@ Engine::Refused Engine::draft(ActorCell& cell, const Request& request, ThreadSlo
     if (options.cost == 0 || options.cost > core::max_job_cost) {
         return {ErrorCode::invalid_argument, {"cost", core::max_job_cost, options.cost}};
     }
+    if (options.stop.stop_requested())
+        return {ErrorCode::cancelled, {}};
+    const std::int64_t deadline = nanoseconds_of(options.deadline);
+    if (deadline != core::Deadlines::never && deadline <= platform::now_ns())
+        return {ErrorCode::deadline_exceeded, {}};
     // acquire: pairs with the releases of removal and make_fatal(); who saw a job fail sees its actor fatal (E17).
     switch (cell.phase.load(memory_order_acquire)) {
         case ActorPhase::alive:
@@ -71,16 +87,17 @@ Engine::Refused Engine::draft(ActorCell& cell, const Request& request, ThreadSlo
     // From here to the number only pointers are handled: the node itself may be gone already if the executor is being
     // destroyed on another thread. An accepted number keeps everything alive until its job has ended.
     JobNode* fresh = pool_.take(slot.nodes);
-    if (fresh == nullptr) {
-        if (closed())
-            return {ErrorCode::shut_down, {}};
-        if (!config_.fixed_capacity)
-            return {ErrorCode::out_of_memory, {}};
-        return {ErrorCode::queue_full, {"fixed_capacity", config_.reserve_nodes, pool_.allocated()}};
+    if (fresh == nullptr)
+        return no_node();
+    // The token's part, too, is there before the number: what follows the number cannot fail.
+    fresh->watch = nullptr;
+    if (options.stop.stop_possible() && !add_stop_watch(*fresh, slot)) {
+        pool_.give(slot.nodes, fresh);
+        return no_node();
     }
     const std::uint64_t actor_limit = config_.max_queued_per_actor;
     if (actor_limit != EffectiveConfig::no_limit && !take_place(cell, actor_limit)) {
-        pool_.give(slot.nodes, fresh);
+        give_up_draft(*fresh, slot);
         return {ErrorCode::queue_full,
                 {"max_queued_per_actor", actor_limit, cell.queued.load(memory_order_relaxed)}};  // a count
     }
@@ -88,7 +105,7 @@ Engine::Refused Engine::draft(ActorCell& cell, const Request& request, ThreadSlo
     if (answer.verdict != Admission::Verdict::accepted) {
         if (actor_limit != EffectiveConfig::no_limit)
             cell.queued.fetch_sub(1, memory_order_relaxed);  // a count
-        pool_.give(slot.nodes, fresh);
+        give_up_draft(*fresh, slot);
         if (answer.verdict == Admission::Verdict::closed)
             return {ErrorCode::shut_down, {}};
         return {ErrorCode::queue_full, {"max_queued", admission_.limit(), answer.number}};
@@ -99,7 +116,11 @@ Engine::Refused Engine::draft(ActorCell& cell, const Request& request, ThreadSlo
     fresh->state.store(core::job_word::draft(fresh->state.load(memory_order_relaxed)), memory_order_relaxed);
     fresh->actor = &cell;
     fresh->number = answer.number;
-    fresh->cost = options.cost;
+    fresh->cost = options.cost & 0xF'FFFF;
+    fresh->timed = deadline != core::Deadlines::never;
+    fresh->timer.deadline = deadline;
+    fresh->withdrawable = fresh->timed || fresh->watch != nullptr;
+    fresh->queued = false;
     fresh->lane = request.lane;
     fresh->job_class = options.job_class;
     fresh->step = request.lane == Lane::heavy_init ? core::Step::build : core::Step::whole;
@@ -135,6 +156,19 @@ Engine::Refused Engine::draft(ActorCell& cell, const Request& request, ThreadSlo
     return {};
 }
 
+Engine::Refused Engine::no_node() const noexcept {
+    if (closed())
+        return {ErrorCode::shut_down, {}};
+    if (!config_.fixed_capacity)
+        return {ErrorCode::out_of_memory, {}};
+    return {ErrorCode::queue_full, {"fixed_capacity", config_.reserve_nodes, pool_.allocated()}};
+}
+
+void Engine::give_up_draft(JobNode& node, ThreadSlot& slot) noexcept {
+    free_stop_watch(node, slot);
+    pool_.give(slot.nodes, &node);
+}
+
 void Engine::count_refusal(ErrorCode code) noexcept {
     bool temporary = false;
     ThreadSlot* slot = SlotLease(*this, temporary).get();
@@ -155,8 +189,13 @@ void* Engine::allocate_payload(std::size_t size, std::size_t alignment) noexcept
 void Engine::publish(JobNode& node, ThreadSlot& slot) noexcept {
     // release: pairs with the acquires of observers, for whom the node is a queued job from here on. The job's own way
     // is published by the ingress.
-    node.state.store(core::job_word::queue(node.state.load(memory_order_relaxed)),
-                     sync::memory_order_release);
+    if (node.watch == nullptr) {
+        node.state.store(core::job_word::queue(node.state.load(memory_order_relaxed)),
+                         sync::memory_order_release);
+    } else {
+        node.state.fetch_add(core::job_word::queued_step,
+                             sync::memory_order_release);  // a requester may write, too
+    }
     if (!sync::Ingress::push(*slot.lane, node))
         add_stray(node);
     if (slot.batch_depth != 0) {
@@ -178,6 +217,8 @@ void Engine::add_stray(JobNode& node) noexcept {
 
 void Engine::abandon(JobNode& node, ThreadSlot& slot) noexcept {
     node.ops = nullptr;  // the number arrives without a job
+    free_stop_watch(node, slot);
+    node.withdrawable = false;
     node.has_handle = false;
     publish(node, slot);
 }
@@ -249,6 +290,8 @@ Draft::~Draft() {
 JobHandle Draft::commit() noexcept {
     JobNode* node = std::exchange(node_, nullptr);
     const bool wants_handle = node->has_handle;  // read before the push: afterwards the node may be gone
+    if (node->watch != nullptr)
+        node->watch->watch(options_->stop);
     node->engine->publish(*node, *slot_);
     return JobHandle(wants_handle ? node : nullptr);
 }

@@ -49,7 +49,7 @@ void Engine::enter_thread(Worker* worker, ThreadSlot& slot) noexcept {
 // Whether a turn would find something. seq_cst reads throughout: the last look before a thread parks.
 bool Engine::turn_needed() const noexcept {
     if (ingress_.pending() || requests_.load() != nullptr || strays_.load() != nullptr ||
-        more_to_hand_out_.load()) {
+        stops_.load() != nullptr || more_to_hand_out_.load() || more_overdue_.load()) {
         return true;
     }
     if (shutdown_mode_.load() != shutdown_served_.load())

@@ -6,6 +6,7 @@
 
 #include "executor/engine.hpp"
 #include "executor/owned.hpp"
+#include "executor/stop_watch.hpp"
 
 #include <algorithm>
 #include <span>
@@ -31,11 +32,13 @@ void show_ended(ActorCell& cell) noexcept {
 /// What a turn leaves to be done after the role was handed back: ends of jobs that will not run, contexts to drop.
 struct Engine::Aftermath {
     core::JobChain failed;
+    core::JobChain stopped;         ///< as failed, but the core had ended them before
     core::JobChain abandoned;       ///< numbers without a job
     core::Job* strays = nullptr;    ///< see add_stray()
     ActorCell* released = nullptr;  ///< linked by ActorCell::link
     [[nodiscard]] bool any() const noexcept {
-        return !failed.empty() || !abandoned.empty() || strays != nullptr || released != nullptr;
+        return !failed.empty() || !stopped.empty() || !abandoned.empty() || strays != nullptr ||
+               released != nullptr;
     }
 };
 
@@ -70,8 +73,11 @@ bool Engine::turn(Aftermath& aftermath, std::span<const std::uint64_t> stalled_c
     progress |= revoke_stalled(stalled_claims);
     progress |= serve_requests();
     progress |= drain_ingress();
+    progress |= serve_stops();
+    progress |= end_overdue();
     aftermath.strays = strays_.exchange(nullptr);  // seq_cst: as turn_needed() reads it
     progress |= hand_out();
+    show_next_expiry();
     aftermath.failed = owned_->core.take_failed();
     for (core::Job* job = aftermath.failed.first; job != nullptr; job = job->next) {
         auto& cell = static_cast<ActorCell&>(*job->actor);
@@ -80,6 +86,7 @@ bool Engine::turn(Aftermath& aftermath, std::span<const std::uint64_t> stalled_c
         if (job->fail == core::FailReason::actor_fatal)
             cell.refs.fetch_add(1, memory_order_relaxed);
     }
+    aftermath.stopped = std::exchange(owned_->stopped, {});
     aftermath.abandoned = std::exchange(owned_->abandoned, {});
     while (core::Actor* actor = owned_->core.take_released()) {
         auto& cell = static_cast<ActorCell&>(*actor);
@@ -101,6 +108,14 @@ bool Engine::collect_reports() noexcept {
 }
 
 void Engine::apply(const RunReport& report) noexcept {
+    // Of what comes back, those whose stop was taken while they were handed out. Usually nothing comes back.
+    std::array<JobNode*, sync::RunQueue::longest_run> stopped;
+    std::size_t count = 0;
+    for (core::Job* job = report.end.rest.first; job != nullptr; job = job->next) {
+        auto& node = static_cast<JobNode&>(*job);
+        if (node.withdrawable && node.watch != nullptr && node.watch->request_was_taken())
+            stopped[count++] = &node;
+    }
     switch (report.kind) {
         case RunReport::Kind::ended:
             owned_->core.run_ended(report.end);
@@ -113,6 +128,8 @@ void Engine::apply(const RunReport& report) noexcept {
             owned_->core.return_run(run_of(report));
             break;
     }
+    for (JobNode* node : std::span(stopped).first(count))
+        withdraw_if_stopped(*node);
 }
 
 bool Engine::drain_ingress() noexcept {
@@ -128,6 +145,8 @@ bool Engine::drain_ingress() noexcept {
         }
         node.enqueued_at.store(now, memory_order_relaxed);  // for observers
         owned_->core.enqueue(node);
+        if (node.withdrawable)
+            withdraw_if_stopped(node);
         show_accepted(static_cast<ActorCell&>(*node.actor));
     }
     return count != 0;
@@ -242,6 +261,12 @@ void Engine::settle(Aftermath& aftermath, ThreadSlot& slot) noexcept {
     for (core::Job* job = aftermath.failed.first; job != nullptr;) {
         auto& node = static_cast<JobNode&>(*std::exchange(job, job->next));
         fail(node, slot, node.fail);
+    }
+    for (core::Job* job = aftermath.stopped.first; job != nullptr;) {
+        auto& node = static_cast<JobNode&>(*std::exchange(job, job->next));
+        auto& cell = static_cast<ActorCell&>(*node.actor);
+        fail(node, slot, node.fail);
+        drop_ref(cell);  // taken when the job was met, see fail()
     }
     for (core::Job* job = aftermath.strays; job != nullptr;) {
         auto& node = static_cast<JobNode&>(*std::exchange(job, job->next));

@@ -51,7 +51,11 @@ bool Worker::run_batch() noexcept {
         auto& node = static_cast<JobNode&>(*entry.job);
         if (!in_run_)
             begin_run(node);
-        node.built || node.lane == Lane::heavy_init ? execute_heavy(node) : execute(node);
+        if (node.withdrawable && !node.built && !engine_.may_start(node, *slot_)) {
+            ++run_.executed;
+        } else {
+            node.built || node.lane == Lane::heavy_init ? execute_heavy(node) : execute(node);
+        }
         if (run_.failed && !entry.ends_run) {
             end_run(take_rest_of_run());
         } else if (entry.ends_run) {

@@ -8,6 +8,8 @@
 //   bit  3     dropped: the handle let go
 //   bit  4     orphan: the engine is gone; the handle's release goes to what is left of it
 //   bit  5     continuation: something is to run when the job ends, and the handle belongs to it
+//   bit  6     stopped: its std::stop_token was triggered before it started: it will not run
+//   bit  7     started: who is to run or end a job with a token took it from the token
 //   bits 8-31  generation: which life of the node, modulo 2^24
 //
 // Invariants. Phases go 0 -> 1 -> 2 -> 3 -> 0. A node without a handle goes 2 -> 0. The later one of `done` and `dropped`
@@ -24,6 +26,8 @@ inline constexpr std::uint32_t waiter_bit = 1U << 2U;
 inline constexpr std::uint32_t dropped_bit = 1U << 3U;
 inline constexpr std::uint32_t orphan_bit = 1U << 4U;
 inline constexpr std::uint32_t continuation_bit = 1U << 5U;
+inline constexpr std::uint32_t stopped_bit = 1U << 6U;
+inline constexpr std::uint32_t started_bit = 1U << 7U;
 inline constexpr std::uint32_t generation_unit = 1U << 8U;
 
 /// Ending a job is one addition: `queued + 1 == done`, and nothing carries.
@@ -44,6 +48,12 @@ inline constexpr std::uint32_t ended_step = 1;
 [[nodiscard]] constexpr bool has_continuation(std::uint32_t word) noexcept {
     return (word & continuation_bit) != 0;
 }
+[[nodiscard]] constexpr bool stopped(std::uint32_t word) noexcept {
+    return (word & stopped_bit) != 0;
+}
+[[nodiscard]] constexpr bool started(std::uint32_t word) noexcept {
+    return (word & started_bit) != 0;
+}
 [[nodiscard]] constexpr bool orphan(std::uint32_t word) noexcept {
     return (word & orphan_bit) != 0;
 }
@@ -52,9 +62,10 @@ inline constexpr std::uint32_t ended_step = 1;
 [[nodiscard]] constexpr std::uint32_t draft(std::uint32_t word) noexcept {
     return ((word & ~(generation_unit - 1)) + generation_unit) | static_cast<std::uint32_t>(Phase::drafted);
 }
-/// drafted -> queued.
+/// drafted -> queued, an addition as well.
+inline constexpr std::uint32_t queued_step = 1;
 [[nodiscard]] constexpr std::uint32_t queue(std::uint32_t word) noexcept {
-    return word + 1;
+    return word + queued_step;
 }
 /// any -> free, keeping the life.
 [[nodiscard]] constexpr std::uint32_t free(std::uint32_t word) noexcept {
