@@ -237,6 +237,8 @@ Error JobHandle::wait_error(WaitStatus status) const {
             return error_of(*node_, ErrorCode::timed_out, nullptr);
         case WaitStatus::would_deadlock:
             return error_of(*node_, ErrorCode::would_deadlock, nullptr);
+        case WaitStatus::forked:
+            return error_of(*node_, ErrorCode::forked, nullptr);
         default:
             return Error({.code = ErrorCode::no_state});
     }

@@ -26,6 +26,7 @@
 #include "executor/thread_slot.hpp"
 #include "executor/worker.hpp"
 #include "memory/node_pool.hpp"
+#include "platform/process.hpp"
 #include "sync/atomic.hpp"
 #include "sync/cache_line.hpp"
 #include "sync/ingress.hpp"
@@ -177,6 +178,12 @@ public:
     [[nodiscard]] MutationState mutation_state(std::string_view actor, std::string_view request_id) noexcept;
     [[nodiscard]] ActorSnapshot actor_snapshot(const ActorCell& cell) const noexcept;
 
+    /// Whether this is a child of the process that started the engine (E35): its threads are not here. What is asked of
+    /// it is refused, and its memory is left alone. **Cost**: a load.
+    [[nodiscard]] bool forked() const noexcept {
+        return platform::forks() != forks_at_start_;
+    }
+
     // submit.cpp: Batch
     void begin_batch() noexcept;
     void end_batch() noexcept;
@@ -267,6 +274,7 @@ private:
     const std::int64_t spin_budget_ns_;
     const std::int64_t give_back_ns_;
     const bool spins_always_;
+    const std::uint32_t forks_at_start_ = platform::forks();
 
     // Shared, each with its own protocol.
     sync::atomic<std::uint64_t> refs_{2};

@@ -21,6 +21,8 @@ detail::Engine* start(const Config& config) {
 Result<void> result_of(detail::WaitStatus status, std::string_view what) {
     if (status == detail::WaitStatus::done)
         return {};
+    if (status == detail::WaitStatus::forked)
+        return Result<void>(std::unexpect, Error({.code = ErrorCode::forked}));
     const ErrorCode code =
         status == detail::WaitStatus::timed_out ? ErrorCode::timed_out : ErrorCode::would_deadlock;
     return Result<void>(std::unexpect, Error({.code = code, .message = std::string(what)}));

@@ -11,6 +11,8 @@
 //      destroys the contexts, closes the node pool and drops the owner's reference.
 // A submitter suspended between its number and its push holds up 3, and nothing else: its job was accepted, and ends.
 //
+// In a child of fork() none of this happens: the engine's copy is left alone, threads, contexts and memory (E35).
+//
 // References. The engine's memory stays until the last of: the owner, cells in use, threads' leases, nodes whose handles
 // outlived the owner.
 
@@ -73,6 +75,7 @@ Engine::~Engine() {
 
 Engine* Engine::start(const EffectiveConfig& config) {
     check_cpus(config);
+    platform::watch_forks();
     auto* engine = new Engine(config);
     const auto give_up = [engine](Error error) {
         engine->shut_down(true);
@@ -120,6 +123,8 @@ void Engine::release() noexcept {
 }
 
 void Engine::shut_down(bool cancel) noexcept {
+    if (forked())
+        return;
     admission_.close();
     const std::uint8_t mode = cancel ? cancel_mode : drain_mode;
     std::uint8_t old = shutdown_mode_.load();
@@ -131,6 +136,8 @@ void Engine::shut_down(bool cancel) noexcept {
 }
 
 WaitStatus Engine::wait_ended(std::int64_t patience_ns) noexcept {
+    if (forked())
+        return WaitStatus::forked;
     if (this_thread_context().engine == this || shutdown_mode_.load() == 0)
         return WaitStatus::would_deadlock;
     const std::int64_t deadline = patience_ns < 0 ? 0 : sync::now_ns() + patience_ns;
@@ -149,6 +156,8 @@ WaitStatus Engine::wait_ended(std::int64_t patience_ns) noexcept {
 
 // The owner's end. On a thread of the engine nobody can be joined: the last thread to leave finishes (E22).
 void Engine::close_owner() noexcept {
+    if (forked())
+        return;  // a copy of memory without its threads: nothing can be joined, and no user's object is ours to destroy
     shut_down(true);
     if (this_thread_context().engine != this) {
         finish_on_other_thread();

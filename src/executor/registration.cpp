@@ -82,6 +82,8 @@ void Engine::discard(ActorCell* cell) noexcept {
 }
 
 bool Engine::remove(std::string_view id) noexcept {
+    if (forked())
+        return false;  // its lock may have been taken, in the parent
     ActorCell* cell = registry_.remove(id);
     if (cell == nullptr)
         return false;
@@ -243,6 +245,8 @@ Registration::Registration(Engine& engine, std::string_view id, const ContextTyp
         refuse(ErrorCode::invalid_argument, id, "the weight of an actor must be 1..1000",
                {"weight", weight_max, weight});
     }
+    if (engine.forked())
+        refuse(ErrorCode::forked, id, {});
     if (engine.closed())
         refuse(ErrorCode::shut_down, id, {});
     existing_ = ActorRef(engine.find(id));

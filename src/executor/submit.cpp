@@ -60,6 +60,8 @@ bool take_place(ActorCell& cell, std::uint64_t limit) noexcept {
 
 Engine::Refused Engine::draft(ActorCell& cell, const Request& request, ThreadSlot& slot,
                               JobNode*& node) noexcept {
+    if (forked())
+        return {ErrorCode::forked, {}};
     const JobOptions& options = *request.options;
     if (options.request_id.size() + options.label.size() > max_name_bytes) {
         return {ErrorCode::invalid_argument,

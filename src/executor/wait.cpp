@@ -107,6 +107,8 @@ void Engine::wait_is_over(const Waits& mine) noexcept {
 }
 
 WaitStatus Engine::wait(JobNode& node, std::int64_t patience_ns) noexcept {
+    if (node.engine->forked())
+        return WaitStatus::forked;       // whoever would have ended the job is in the parent
     SlotLease::wake_for_open_batches();  // what this thread holds back may be what it waits for
     ThreadContext& here = this_thread_context();
     if (here.engine == nullptr)

@@ -16,7 +16,7 @@ namespace sluice::detail {
 struct JobNode;  // defined in src/executor; a stable address while a handle exists
 
 /// How a wait ended; all but `done` leave the handle as it was.
-enum class WaitStatus : std::uint8_t { done, timed_out, would_deadlock, no_state };
+enum class WaitStatus : std::uint8_t { done, timed_out, would_deadlock, no_state, forked };
 
 /// Owns the submitter's claim on a job's memory. Compiled, the same for every result type.
 class SLUICE_API JobHandle {
