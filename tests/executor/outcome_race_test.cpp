@@ -43,8 +43,7 @@ private:
 };
 
 void pause(Random& random) {
-    for (std::uint64_t i = random.below(400); i != 0; --i)
-        std::atomic_signal_fence(std::memory_order_seq_cst);
+    for (volatile std::uint64_t i = random.below(400); i != 0; i = i - 1) {}
     if (random.one_in(8))
         std::this_thread::yield();
 }
