@@ -34,15 +34,16 @@ struct Job {
     /// Stamped by enqueue(): restores the order when several runs give jobs back. Compared modulo 2^32: the jobs that
     /// one actor has queued and in flight are never that many.
     std::uint32_t order = 0;
-    // One word of small ones. Written by whoever owns the job at the moment, read by who got it from there.
-    std::uint32_t cost : 20 =
-        1;  ///< What the job takes from its actor's deficit (E12); enqueue() keeps it in 1..max_job_cost.
+    // What the submitter says, in one word that nobody else writes: a handle's thread may read it at any time.
+    std::uint32_t cost : 20 = 1;    ///< What the job takes from its actor's deficit (E12): 1..max_job_cost.
     bool timed : 1 = false;         ///< It has a deadline (E24): see JobTimer.
     bool withdrawable : 1 = false;  ///< It may be taken out of the queue: `queued` is kept up to date.
-    bool queued : 1 = false;        ///< Withdrawable ones only: it stands in a FIFO.
     Lane lane : 2 = Lane::pure_read;
     JobClass job_class : 1 = JobClass::interactive;
     Step step : 2 = Step::whole;  ///< whole; heavy_init: build or fenced_build. The core leaves it alone.
+    std::uint32_t : 0;            // what follows is another word
+    // The scheduler's.
+    bool queued : 1 = false;  ///< Withdrawable ones only: it stands in a FIFO.
     FailReason fail : 3 = FailReason::none;
 
     /// Whether this job stands before another of its actor and class.

@@ -43,7 +43,9 @@ private:
 };
 
 void pause(Random& random) {
-    for (volatile std::uint64_t i = random.below(400); i != 0; i = i - 1) {}
+    std::atomic<std::uint64_t> spent{0};
+    for (std::uint64_t i = random.below(400); i != 0; --i)
+        spent.store(i, std::memory_order_relaxed);
     if (random.one_in(8))
         std::this_thread::yield();
 }

@@ -30,7 +30,12 @@ constexpr unsigned carriers = 4;  // threads that pass batons
 constexpr unsigned strays = 2;    // threads without one
 constexpr unsigned consumers = 2;
 
-/// A job of a baton has its place in the baton's row in `order`, and the baton's name in `cost`; a stray's has cost 0.
+/// A job of a baton (1 and up) has its place in the baton's row; a stray's has baton 0.
+struct BatonJob : core::Job {
+    std::uint64_t place = 0;
+    unsigned baton = 0;
+};
+
 struct Result {
     std::uint64_t emitted = 0;
     std::uint64_t submitted = 0;
@@ -59,7 +64,7 @@ Result pass_batons(double most_seconds, std::uint64_t most_jobs) {
     std::uint64_t emitted = 0;                 // the role's
     std::uint64_t out_of_order = 0;            // the role's
     // Nodes live until the end, and jobs are bounded, so no pool is needed.
-    std::array<std::deque<core::Job>, carriers + strays> nodes;
+    std::array<std::deque<BatonJob>, carriers + strays> nodes;
 
     const auto submit = [&](auto& lane, core::Job& job) {
         // Relaxed: the batons order the submissions, and nothing else does.
@@ -80,17 +85,16 @@ Result pass_batons(double most_seconds, std::uint64_t most_jobs) {
                         if (row[b].holder.load(std::memory_order_acquire) != me) {
                             continue;
                         }
-                        core::Job& job = nodes[me].emplace_back();
-                        job.cost = b + 1;
-                        job.order = ++row[b].place;
+                        BatonJob& job = nodes[me].emplace_back();
+                        job.baton = b + 1;
+                        job.place = ++row[b].place;
                         idle = !submit(*lane, job);
                         ++mine;
                         row[b].holder.store(static_cast<unsigned>(random.below(carriers)),
                                             std::memory_order_release);
                     }
                 } else if (random.one_in(4)) {
-                    core::Job& job = nodes[me].emplace_back();
-                    job.cost = 0;
+                    BatonJob& job = nodes[me].emplace_back();
                     job.number = numbers.fetch_add(1, std::memory_order_relaxed) + 1;
                     if (random.one_in(32)) {
                         std::this_thread::sleep_for(std::chrono::microseconds(random.below(200)));
@@ -115,8 +119,8 @@ Result pass_batons(double most_seconds, std::uint64_t most_jobs) {
             if (!role.exchange(true)) {
                 const std::size_t count = ingress.drain(out.data(), 1 + random.below(out.size()));
                 for (std::size_t i = 0; i < count; ++i) {
-                    const core::Job& job = *out[i];
-                    if (job.cost > 0 && job.order != ++seen[job.cost - 1]) {
+                    const auto& job = static_cast<const BatonJob&>(*out[i]);
+                    if (job.baton > 0 && job.place != ++seen[job.baton - 1]) {
                         ++out_of_order;
                     }
                 }

@@ -101,7 +101,7 @@ private:
             const std::size_t count = 1 + random.below(left < 20 ? left : random.one_in(4) ? 20 : 3);
             for (std::size_t i = 0; i < count; ++i) {
                 core::Job& job = *waiting_[next_ + i];
-                job.order = i;
+                job.order = static_cast<std::uint32_t>(i);
                 job.next = i + 1 < count ? waiting_[next_ + i + 1] : nullptr;
             }
             if (!queue_->try_push_run(waiting_[next_], static_cast<std::uint32_t>(count))) {
