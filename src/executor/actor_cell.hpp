@@ -33,6 +33,9 @@ struct alignas(16) ActorCell : core::Actor {
     sync::atomic<std::uint32_t> context_refs{0};
     sync::atomic<ActorPhase> phase{ActorPhase::removed};
     sync::atomic<std::uint32_t> queued{0};  ///< kept only under Config::max_queued_per_actor
+    // For waits inside jobs (wait_board.hpp).
+    sync::atomic<std::uint32_t> heavy_queued{0};     ///< heavy jobs that have not started
+    sync::atomic<std::uint32_t> heavy_in_flight{0};  ///< heavy jobs that have, and hold a permit
     // What observers see, written by the role holder: first `ended`, then `accepted` is read, so neither is ever ahead.
     sync::atomic<std::uint64_t> seen_accepted{0};
     sync::atomic<std::uint64_t> seen_ended{0};

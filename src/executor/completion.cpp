@@ -108,10 +108,11 @@ void Engine::fail(JobNode& node, ThreadSlot& slot, core::FailReason reason) noex
     auto& counters = counters_.of(node.job_class);
     if (node.built) {
         counters.heavy_ended.fetch_add(1);
+        cell.heavy_in_flight.fetch_sub(1);
         counters.heavy_failed[index_of(ending.exit)].fetch_add(1);
     } else {
         counters.left_queue[index_of(ending.exit)].fetch_add(1);
-        left_actor_queue(cell);
+        left_actor_queue(node);
     }
     complete(node, slot, ending.code, std::move(error));
     if (reason == core::FailReason::actor_fatal)

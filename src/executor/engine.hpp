@@ -61,6 +61,7 @@ struct ThreadContext {
 [[nodiscard]] Error error_of(const JobNode& node, ErrorCode code, std::exception_ptr exception);
 
 class StopWatch;  // stop_watch.hpp
+struct WaitSlot;  // wait_board.hpp
 
 class Engine final : private core::HeavyPermits {
 public:
@@ -130,15 +131,11 @@ public:
     [[nodiscard]] WaitStatus wait(JobNode& node, std::int64_t patience_ns) noexcept;
     [[nodiscard]] WaitStatus wait_inside_job(Worker& worker, ActorCell* source, JobNode& node,
                                              std::int64_t patience_ns) noexcept;
-    /// What one wait of a worker counts as beside a waiting worker; each 0 or 1.
-    struct Waits {
-        std::uint32_t maintenance;
-        std::uint32_t permit;
-    };
-    [[nodiscard]] bool enough_is_left(const Waits& mine) noexcept;
-    void wait_is_over(const Waits& mine) noexcept;
+    [[nodiscard]] WaitStatus sleep_unless_blocked(JobNode& node, const WaitSlot& slot,
+                                                  std::int64_t patience_ns) noexcept;
+    [[nodiscard]] bool enough_is_left(std::uint32_t maintenance) noexcept;
+    void wait_is_over(std::uint32_t maintenance) noexcept;
     [[nodiscard]] static WaitStatus sleep_on(JobNode& node, std::int64_t patience_ns) noexcept;
-    [[nodiscard]] bool waits_lead(const ActorCell* start, const ActorCell* target) const noexcept;
 
     // completion.cpp
     /// Ends a job: the outcome, then the waiter, then the node if nobody else holds it. The closure is gone already.
@@ -149,10 +146,13 @@ public:
     static void destroy_outcome(JobNode& node) noexcept;
     static void drop_handle(JobNode& node) noexcept;
     [[nodiscard]] static bool orphan(JobNode& node) noexcept;
-    void left_actor_queue(ActorCell& cell) noexcept {
+    void left_actor_queue(const JobNode& node) noexcept {
+        auto& cell = static_cast<ActorCell&>(*node.actor);
         // relaxed: a count, and the bound is kept by the CAS of who adds to it.
         if (config_.max_queued_per_actor != EffectiveConfig::no_limit)
             cell.queued.fetch_sub(1, sync::memory_order_relaxed);
+        if (node.lane == Lane::heavy_init)
+            cell.heavy_queued.fetch_sub(1);
     }
     void count_callback_that_threw() noexcept {
         counters_.callbacks_threw.fetch_add(1);
@@ -300,11 +300,10 @@ private:
     sync::atomic<bool> dead_{false};               ///< nobody takes turns any more; see drop_ref()
     sync::atomic<bool> owner_left_{false};         ///< the owner went away on a thread of the engine
     sync::atomic<bool> spinning_{false};           ///< a worker spins; at most one does
-    /// Workers blocked in a wait inside a job; of these waits, those for maintenance jobs, and those that hold a permit.
+    /// Workers blocked in a wait inside a job; of these waits, those for maintenance jobs.
     struct {
         sync::atomic<std::uint32_t> workers{0};
         sync::atomic<std::uint32_t> for_maintenance{0};
-        sync::atomic<std::uint32_t> with_permit{0};
     } waits_;
     sync::atomic<std::uint32_t> aftermaths_{0};  ///< threads that settle after a turn
 

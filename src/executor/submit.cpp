@@ -112,6 +112,8 @@ Engine::Refused Engine::draft(ActorCell& cell, const Request& request, ThreadSlo
             return {ErrorCode::shut_down, {}};
         return {ErrorCode::queue_full, {"max_queued", admission_.limit(), answer.number}};
     }
+    if (request.lane == Lane::heavy_init)
+        cell.heavy_queued.fetch_add(1);
     bump(slot.accepted[index_of(options.job_class)]);
 
     // relaxed: the node is ours alone. Its word changes for observers only.

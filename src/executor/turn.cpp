@@ -278,7 +278,7 @@ void Engine::settle(Aftermath& aftermath, ThreadSlot& slot) noexcept {
     for (core::Job* job = aftermath.abandoned.first; job != nullptr;) {
         auto& node = static_cast<JobNode&>(*std::exchange(job, job->next));
         counters_.of(node.job_class).left_queue[index_of(QueueExit::abandoned)].fetch_add(1);
-        left_actor_queue(static_cast<ActorCell&>(*node.actor));
+        left_actor_queue(node);
         free_node(node, slot);
     }
     while (aftermath.released != nullptr) {

@@ -1,19 +1,15 @@
 // Waiting for a job without hanging silently (E20).
 //
 // A wait by a thread that is not the executor's own just waits. A worker inside a job first makes sure that its wait can
-// end: not for a job of its own actor; not in a ring of actors whose jobs wait for each other; not if it would leave too
-// little to run what is awaited (enough_is_left). Then it gives back what it had claimed and not started, and stops being
-// a looker.
-//
-// The ring (Dekker among workers). Each announces from whom and for whom it waits, then follows the announcements of the
-// others. All seq_cst: of the waits that close a ring at the same time, at least one sees all the others' and is refused
-// (perhaps more than one is; refusing is safe).
+// end: not for a job of its own actor; not if waits block each other (wait_board.hpp); not if it would leave too little to
+// run what is awaited (enough_is_left). Then it gives back what it had claimed and not started, and stops being a looker.
 
 #include "executor/engine.hpp"
+#include "executor/wait_board.hpp"
 #include "platform/cpu.hpp"
 #include "platform/thread.hpp"
 
-#include <array>
+#include <algorithm>
 
 namespace sluice::detail {
 
@@ -25,6 +21,9 @@ namespace {
 /// Rounds that a waiter looks before it sleeps: a job that a looker takes up at once has ended by then. It yields early:
 /// on few CPUs it holds the very CPU that is to run the job.
 constexpr unsigned look_rounds = 24;
+
+/// How often a wait inside a job asks whether it is blocked by now.
+constexpr std::int64_t ask_again_ns = 20'000'000;
 
 }  // namespace
 
@@ -67,42 +66,19 @@ WaitStatus Engine::sleep_on(JobNode& node, std::int64_t patience_ns) noexcept {
     }
 }
 
-// Whether following the announced waits from `start` leads to `target`. **Cost**: O(workers squared), for waits only.
-bool Engine::waits_lead(const ActorCell* start, const ActorCell* target) const noexcept {
-    std::array<const ActorCell*, max_workers + 1> reached{start};
-    std::array<bool, max_workers> followed{};
-    for (std::size_t at = 0, count = 1; at < count; ++at) {
-        if (reached[at] == target)
-            return true;
-        for (std::size_t i = 0; i < all_workers_.size(); ++i) {
-            const Worker& worker = *all_workers_[i];
-            if (followed[i] || worker.waits_from.load() != reached[at])
-                continue;  // seq_cst, see above
-            followed[i] = true;
-            reached[count++] = worker.waits_for.load();
-        }
-    }
-    return false;
-}
-
 // Whether the waits of workers, this one among them, leave what the awaited jobs need: a worker; more idle workers than
-// the reserve, if one of the awaited is a maintenance job that has not started (E11); a permit, if those that wait hold
-// some, for what is awaited may stand behind a build. Announced first and counted afterwards (as the ring below), so of
-// those that take the last at the same time at least one is refused.
-bool Engine::enough_is_left(const Waits& mine) noexcept {
+// the reserve, if one of the awaited is a maintenance job that has not started (E11). Announced first and counted
+// afterwards, so of those that take the last at the same time at least one is refused.
+bool Engine::enough_is_left(std::uint32_t maintenance) noexcept {
     const std::size_t waiting = waits_.workers.fetch_add(1) + 1;
-    const std::uint32_t maintenance = waits_.for_maintenance.fetch_add(mine.maintenance) + mine.maintenance;
-    const std::uint32_t permits = waits_.with_permit.fetch_add(mine.permit) + mine.permit;
+    const std::uint32_t for_maintenance = waits_.for_maintenance.fetch_add(maintenance) + maintenance;
     if (waiting >= all_workers_.size())
         return false;
-    if (maintenance != 0 && all_workers_.size() - waiting <= config_.interactive_reserve)
-        return false;
-    return mine.permit == 0 || permits < config_.heavy_permits;
+    return for_maintenance == 0 || all_workers_.size() - waiting > config_.interactive_reserve;
 }
 
-void Engine::wait_is_over(const Waits& mine) noexcept {
-    waits_.with_permit.fetch_sub(mine.permit);
-    waits_.for_maintenance.fetch_sub(mine.maintenance);
+void Engine::wait_is_over(std::uint32_t maintenance) noexcept {
+    waits_.for_maintenance.fetch_sub(maintenance);
     waits_.workers.fetch_sub(1);
 }
 
@@ -124,30 +100,42 @@ WaitStatus Engine::wait_inside_job(Worker& worker, ActorCell* source, JobNode& n
                                    std::int64_t patience_ns) noexcept {
     const bool own = node.engine == this;
     // The awaited job has not ended, so its actor's cell stays what it is as long as that holds.
-    auto* target = own ? static_cast<ActorCell*>(node.actor) : nullptr;
-    if (own && target == source)
+    if (own && static_cast<ActorCell*>(node.actor) == source)
         return WaitStatus::would_deadlock;
-
+    WaitBoard& board = WaitBoard::instance();
+    WaitSlot* slot = board.announce(*this, source, node);
+    if (slot == nullptr)
+        return WaitStatus::would_deadlock;
+    const std::uint32_t maintenance =
+        own && node.job_class == JobClass::maintenance && !is_executing(node) ? 1U : 0U;
     WaitStatus status = WaitStatus::would_deadlock;
-    worker.waits_for.store(target);  // before `waits_from`, which makes the pair count
-    worker.waits_from.store(source);
-    const Waits mine{own && node.job_class == JobClass::maintenance && !is_executing(node) ? 1U : 0U,
-                     worker.holds_permit() ? 1U : 0U};
-    const bool enough = enough_is_left(mine);
-    if (!own || (enough && !(source != nullptr && waits_lead(target, source)))) {
+    if (enough_is_left(maintenance) && !board.blocked(*slot, *this)) {
         worker.hand_back_rest();
         const bool was_looker = worker.is_looker();  // not if it is inside a job that is known to be long
         if (was_looker)
             stop_looking();
         make_somebody_look();  // for what was just given back
-        status = sleep_on(node, patience_ns);
+        status = sleep_unless_blocked(node, *slot, patience_ns);
         if (was_looker)
             start_looking();
     }
-    wait_is_over(mine);
-    worker.waits_from.store(nullptr);
-    worker.waits_for.store(nullptr);
+    wait_is_over(maintenance);
+    WaitBoard::take_back(*slot);
     return status;
+}
+
+// What blocks a wait may come after it has begun: now and then it asks again.
+WaitStatus Engine::sleep_unless_blocked(JobNode& node, const WaitSlot& slot,
+                                        std::int64_t patience_ns) noexcept {
+    const std::int64_t begin = sync::now_ns();
+    for (;;) {
+        const std::int64_t left = patience_ns < 0 ? ask_again_ns : patience_ns - (sync::now_ns() - begin);
+        const WaitStatus status = sleep_on(node, std::clamp<std::int64_t>(left, 0, ask_again_ns));
+        if (status == WaitStatus::done || (patience_ns >= 0 && left <= ask_again_ns))
+            return status;
+        if (WaitBoard::instance().blocked(slot, *this))
+            return WaitStatus::would_deadlock;
+    }
 }
 
 }  // namespace sluice::detail

@@ -114,7 +114,7 @@ void Worker::report(const RunReport& report) noexcept {
 void Worker::execute(JobNode& node) noexcept {
     executing.store(&node, memory_order_release);  // pairs with the acquire of snapshots
     progress.begin(node.job_class);
-    engine_.left_actor_queue(static_cast<ActorCell&>(*node.actor));
+    engine_.left_actor_queue(node);
     std::exception_ptr thrown = attempt(node, node.ops->run);
     node.ops->destroy_closure(node.payload);
     progress.end(node.job_class);
@@ -129,7 +129,8 @@ void Worker::execute_heavy(JobNode& node) noexcept {
     auto& counters = engine_.counters_.of(node.job_class);
     if (!node.built) {
         counters.heavy_started.fetch_add(1);
-        engine_.left_actor_queue(static_cast<ActorCell&>(*node.actor));
+        static_cast<ActorCell&>(*node.actor).heavy_in_flight.fetch_add(1);
+        engine_.left_actor_queue(node);
     }
     std::exception_ptr thrown = attempt(node, node.built ? node.ops->install : node.ops->run);
     ++run_.executed;
@@ -141,6 +142,7 @@ void Worker::execute_heavy(JobNode& node) noexcept {
     }
     node.ops->destroy_closure(node.payload);
     counters.heavy_ended.fetch_add(1);
+    static_cast<ActorCell&>(*node.actor).heavy_in_flight.fetch_sub(1);
     finish(node, std::move(thrown));
 }
 

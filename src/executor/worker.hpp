@@ -60,11 +60,6 @@ public:
     [[nodiscard]] bool is_looker() const noexcept {
         return !long_run_;
     }
-    /// Own thread: whether the job that it is inside holds a heavy permit.
-    [[nodiscard]] bool holds_permit() const noexcept {
-        return in_run_ && run_.lane == Lane::heavy_init;
-    }
-
     [[nodiscard]] unsigned index() const noexcept {
         return index_;
     }
@@ -78,8 +73,6 @@ public:
     // What a snapshot shows and deadlock detection needs. Written by the own thread, at run starts and around waits.
     sync::atomic<JobNode*> executing{nullptr};
     sync::atomic<std::int64_t> run_started_at{0};
-    sync::atomic<ActorCell*> waits_from{nullptr};  ///< the actor inside whose job the worker waits
-    sync::atomic<ActorCell*> waits_for{nullptr};   ///< the actor whose job it waits for
 
 private:
     bool run_batch() noexcept;

@@ -1,0 +1,60 @@
+#pragma once
+
+// Which workers wait inside jobs, of all executors in the process, and whether such a wait can end (E20).
+//
+// Roles. A worker that waits inside a job announces its wait in a slot of its own and takes it back afterwards. Any worker
+// that is about to wait, or has waited for a while, reads all slots.
+//
+// All seq_cst: of the waits that block each other, announced at the same time, at least one sees all the others. Perhaps
+// more than one does, and each is refused; that is safe. A wait that can end now may be blocked later (by a build that
+// starts, finishes, and keeps its permit), so it asks again from time to time.
+
+#include "sync/atomic.hpp"
+#include "sync/cache_line.hpp"
+
+#include <array>
+#include <cstddef>
+
+namespace sluice::detail {
+
+class Engine;
+struct ActorCell;
+struct JobNode;
+
+/// One announced wait. `waiter` is written last and cleared first.
+struct alignas(sync::cache_line) WaitSlot {
+    sync::atomic<bool> taken{false};
+    sync::atomic<const Engine*> waiter{nullptr};     ///< whose worker waits; null: nothing is announced
+    sync::atomic<const ActorCell*> from{nullptr};    ///< the actor inside whose job it waits; null: none
+    sync::atomic<const Engine*> awaited{nullptr};    ///< whose job it waits for
+    sync::atomic<const JobNode*> node{nullptr};      ///< that job
+    sync::atomic<const ActorCell*> target{nullptr};  ///< and its actor
+};
+
+class WaitBoard {
+public:
+    /// Workers that can wait inside jobs at the same time, in one process; more are refused.
+    static constexpr std::size_t most_waits = 512;
+
+    /// The process's. **Thread**: any.
+    [[nodiscard]] static WaitBoard& instance() noexcept;
+
+    /// Announces a wait; null: too many. **Progress**: lock-free. **Cost**: O(waits).
+    [[nodiscard]] WaitSlot* announce(const Engine& waiter, const ActorCell* from,
+                                     const JobNode& node) noexcept;
+    static void take_back(WaitSlot& slot) noexcept;
+
+    /// Whether this wait cannot end unless a wait is refused. Asked on a worker's thread; `engine` is the worker's, whose
+    /// cells and nodes may be looked into: those of other engines are only compared.
+    ///
+    /// A wait is blocked if a blocked wait stands inside the awaited actor, or if what is awaited may need a heavy permit
+    /// and all permits are held by heavy jobs whose installs stand behind blocked waits. Of all the ways to say which
+    /// waits are blocked this takes the largest. **Cost**: O(waits^2), cubed in the worst case.
+    [[nodiscard]] bool blocked(const WaitSlot& mine, const Engine& engine) const noexcept;
+
+private:
+    std::array<WaitSlot, most_waits> slots_;
+    sync::atomic<std::size_t> used_{0};  ///< slots from here on were never taken
+};
+
+}  // namespace sluice::detail
