@@ -23,7 +23,8 @@ enum class FailReason : std::uint8_t {
     actor_fatal,
     shut_down,
     cancelled,
-    deadline_exceeded
+    deadline_exceeded,
+    met  ///< the engine's: stopped, and not in the core any more
 };
 
 struct Job {

@@ -97,6 +97,7 @@ void Engine::fail(JobNode& node, ThreadSlot& slot, core::FailReason reason) noex
                 return {QueueExit::cancelled, ErrorCode::cancelled};
             case core::FailReason::deadline_exceeded:
                 return {QueueExit::deadline_exceeded, ErrorCode::deadline_exceeded};
+            case core::FailReason::met:
             case core::FailReason::none:
                 break;
         }

@@ -53,15 +53,17 @@ struct ThreadContext {
     Engine* engine = nullptr;  ///< whose worker or home thread this is
     Worker* worker = nullptr;  ///< null on the home thread
     ActorCell* inside =
-        nullptr;  ///< the actor of the run that the worker is in: its jobs, and what they destroy
+        nullptr;            ///< the actor of the run that the worker is in: its jobs, and what they destroy
+    bool settling = false;  ///< inside aftermath.cpp: what is awaited there may stand behind in the same list
 };
 [[nodiscard]] ThreadContext& this_thread_context() noexcept;
 
 /// The Error of a job, with its actor's id and its own name.
 [[nodiscard]] Error error_of(const JobNode& node, ErrorCode code, std::exception_ptr exception);
 
-class StopWatch;  // stop_watch.hpp
-struct WaitSlot;  // wait_board.hpp
+class StopWatch;   // stop_watch.hpp
+struct Aftermath;  // aftermath.hpp
+struct WaitSlot;   // wait_board.hpp
 
 class Engine final : private core::HeavyPermits {
 public:
@@ -226,7 +228,6 @@ private:
     }
 
     // The scheduler's turn (turn.cpp).
-    struct Aftermath;
     bool take_turn(unsigned who, ThreadSlot& slot,
                    std::span<const std::uint64_t> stalled_claims = {}) noexcept;
     bool turn(Aftermath& aftermath, std::span<const std::uint64_t> stalled_claims) noexcept;
@@ -240,8 +241,14 @@ private:
     bool revoke_stalled(std::span<const std::uint64_t> claims) noexcept;
     void revoke(Worker& worker) noexcept;
     void apply(const RunReport& report) noexcept;
-    void settle(Aftermath& aftermath, ThreadSlot& slot) noexcept;
     void end_if_drained() noexcept;
+
+    // aftermath.cpp
+    void see_to(const Aftermath& aftermath, unsigned who, ThreadSlot& slot) noexcept;
+    [[nodiscard]] bool anything_left() const noexcept;
+    bool settle_what_is_left(ThreadSlot& slot) noexcept;
+    void settle(core::Job* job, ActorCell* released, ThreadSlot& slot) noexcept;
+    void end_unstarted(JobNode& node, ThreadSlot& slot) noexcept;
 
     // stop.cpp
     [[nodiscard]] bool add_stop_watch(JobNode& node, ThreadSlot& slot) noexcept;
@@ -305,7 +312,10 @@ private:
         sync::atomic<std::uint32_t> workers{0};
         sync::atomic<std::uint32_t> for_maintenance{0};
     } waits_;
-    sync::atomic<std::uint32_t> aftermaths_{0};  ///< threads that settle after a turn
+    sync::atomic<core::Job*> left_jobs_{
+        nullptr};  ///< left by home to be ended; as requests_, taken by a worker
+    sync::atomic<ActorCell*> left_cells_{nullptr};  ///< left by home to be dropped; the same
+    sync::atomic<std::uint32_t> aftermaths_{0};     ///< jobs and cells of past turns that are not settled
 
     // The role: 0, or the holder's index + 1. Taken by CAS (acquire), handed back by a seq_cst store.
     sync::CacheAligned<sync::atomic<std::uint32_t>> role_;

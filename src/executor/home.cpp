@@ -128,8 +128,9 @@ bool Home::watch_over() noexcept {
     }
     if (stalled)
         (void)engine_.take_turn(Engine::home_index, *slot_, seen_claims_);
-    if (!engine_.run_queue_.empty())
-        (void)engine_.workers_.wake_another();
+    const bool left = engine_.anything_left();
+    if ((left || !engine_.run_queue_.empty()) && !engine_.workers_.wake_another() && left)
+        (void)engine_.settle_what_is_left(*slot_);  // all workers are inside jobs
     for (std::size_t i = 0; i < seen_claims_.size(); ++i) {
         seen_claims_[i] = engine_.all_workers_[i]->claim.observe().bits;
     }

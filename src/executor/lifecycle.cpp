@@ -199,6 +199,12 @@ void Engine::finish_on_other_thread() noexcept {
 // here, and may still remove actors: whoever takes one out of the registry, or finds its request, buries it.
 void Engine::bury() noexcept {
     (void)collect_reports();  // ends that no turn has come to: `over_` does not wait for them
+    // Jobs have all ended, contexts may be left. No slot is used: nothing is given back to the pool.
+    for (ActorCell* cell = left_cells_.exchange(nullptr); cell != nullptr;) {
+        ActorCell& next = *std::exchange(cell, cell->link);
+        drop_context(next);
+        drop_ref(next);
+    }
     dead_.store(
         true);  // seq_cst: a request pushed before is taken below, one pushed later is taken by who pushed it
     while (core::Actor* actor = owned_->core.take_released())

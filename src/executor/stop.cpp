@@ -86,7 +86,7 @@ bool Engine::serve_stops() noexcept {
         JobNode& node = request.job();
         const bool left_the_core = request.arrive();
         if (left_the_core) {
-            node.fail = core::FailReason::cancelled;
+            node.fail = core::FailReason::met;
             owned_->stopped.append(node);
         } else if (node.queued) {
             owned_->core.withdraw(node, core::FailReason::cancelled);

@@ -63,7 +63,7 @@ bool Engine::turn_needed() const noexcept {
 }
 
 bool Engine::work_for_worker() const noexcept {
-    if (over() || !run_queue_.empty())
+    if (over() || !run_queue_.empty() || anything_left())
         return true;
     return workers_take_turns() && role_->load() == 0 && turn_needed();
 }
@@ -71,7 +71,7 @@ bool Engine::work_for_worker() const noexcept {
 bool Engine::anything_to_watch() const noexcept {
     if (workers_.lookers() != 0)
         return true;  // asked first, see sync/alarm.hpp
-    if (turn_needed() || !run_queue_.empty())
+    if (turn_needed() || !run_queue_.empty() || anything_left())
         return true;
     for (const auto& worker : all_workers_) {
         if (worker->claim.observe().left() != 0)

@@ -4,6 +4,7 @@
 // looker still: a worker goes on looking until it parks or enters a long job, and looks after it stopped being a looker;
 // home looks again before it sleeps. So a submitter that sees the role held may leave.
 
+#include "executor/aftermath.hpp"
 #include "executor/engine.hpp"
 #include "executor/owned.hpp"
 #include "executor/stop_watch.hpp"
@@ -29,19 +30,6 @@ void show_ended(ActorCell& cell) noexcept {
 
 }  // namespace
 
-/// What a turn leaves to be done after the role was handed back: ends of jobs that will not run, contexts to drop.
-struct Engine::Aftermath {
-    core::JobChain failed;
-    core::JobChain stopped;         ///< as failed, but the core had ended them before
-    core::JobChain abandoned;       ///< numbers without a job
-    core::Job* strays = nullptr;    ///< see add_stray()
-    ActorCell* released = nullptr;  ///< linked by ActorCell::link
-    [[nodiscard]] bool any() const noexcept {
-        return !failed.empty() || !stopped.empty() || !abandoned.empty() || strays != nullptr ||
-               released != nullptr;
-    }
-};
-
 bool Engine::take_turn(unsigned who, ThreadSlot& slot,
                        std::span<const std::uint64_t> stalled_claims) noexcept {
     std::uint32_t nobody = 0;
@@ -53,17 +41,15 @@ bool Engine::take_turn(unsigned who, ThreadSlot& slot,
     Aftermath aftermath;
     const bool progress = turn(aftermath, stalled_claims);
     if (aftermath.any())
-        aftermaths_.fetch_add(1);  // before the hand-back: the next turn must see it
+        aftermaths_.fetch_add(aftermath.count());  // before the hand-back: the next turn must see it
     turns_.store(turns_.load(memory_order_relaxed) + 1,
                  memory_order_relaxed);                       // for observers; one writer at a time
     last_turn_at_.store(clock_.now(), memory_order_relaxed);  // for observers
     role_->store(0);  // seq_cst: ordered before this thread's next look; release for the next holder
     if (who == home_index && !run_queue_.empty())
         make_somebody_look_at_runs();  // a worker claims them itself
-    if (aftermath.any()) {
-        home_.watch();  // users' destructors may take long, and this thread counts as a looker
-        settle(aftermath, slot);
-    }
+    if (aftermath.any())
+        see_to(aftermath, who, slot);
     end_if_drained();
     return progress;
 }
@@ -75,24 +61,23 @@ bool Engine::turn(Aftermath& aftermath, std::span<const std::uint64_t> stalled_c
     progress |= drain_ingress();
     progress |= serve_stops();
     progress |= end_overdue();
-    aftermath.strays = strays_.exchange(nullptr);  // seq_cst: as turn_needed() reads it
+    core::Job* strays = strays_.exchange(nullptr);  // seq_cst: as turn_needed() reads it
     progress |= hand_out();
     show_next_expiry();
-    aftermath.failed = owned_->core.take_failed();
-    for (core::Job* job = aftermath.failed.first; job != nullptr; job = job->next) {
+    const core::JobChain failed = owned_->core.take_failed();
+    for (core::Job* job = failed.first; job != nullptr; job = job->next) {
         auto& cell = static_cast<ActorCell&>(*job->actor);
         show_ended(cell);
         // relaxed: from a reference that is held. fail() reads the cause, and drops this one.
         if (job->fail == core::FailReason::actor_fatal)
             cell.refs.fetch_add(1, memory_order_relaxed);
     }
-    aftermath.stopped = std::exchange(owned_->stopped, {});
-    aftermath.abandoned = std::exchange(owned_->abandoned, {});
-    while (core::Actor* actor = owned_->core.take_released()) {
-        auto& cell = static_cast<ActorCell&>(*actor);
-        cell.link = aftermath.released;
-        aftermath.released = &cell;
-    }
+    aftermath.append(failed.first);
+    aftermath.append(std::exchange(owned_->stopped, {}).first);
+    aftermath.append(std::exchange(owned_->abandoned, {}).first);
+    aftermath.append(strays);
+    while (core::Actor* actor = owned_->core.take_released())
+        aftermath.release(static_cast<ActorCell&>(*actor));
     if (!aftermath.any())
         recycle_retired();  // else a job that is yet to be told off may name a retired cell
     return progress || aftermath.any();
@@ -254,39 +239,6 @@ void Engine::recycle_retired() noexcept {
             owned_->retired = cell;
         }
     }
-}
-
-// After the hand-back: users' objects may be destroyed here, and may call the executor.
-void Engine::settle(Aftermath& aftermath, ThreadSlot& slot) noexcept {
-    for (core::Job* job = aftermath.failed.first; job != nullptr;) {
-        auto& node = static_cast<JobNode&>(*std::exchange(job, job->next));
-        fail(node, slot, node.fail);
-    }
-    for (core::Job* job = aftermath.stopped.first; job != nullptr;) {
-        auto& node = static_cast<JobNode&>(*std::exchange(job, job->next));
-        auto& cell = static_cast<ActorCell&>(*node.actor);
-        fail(node, slot, node.fail);
-        drop_ref(cell);  // taken when the job was met, see fail()
-    }
-    for (core::Job* job = aftermath.strays; job != nullptr;) {
-        auto& node = static_cast<JobNode&>(*std::exchange(job, job->next));
-        const std::uint64_t number = node.number;
-        fail(node, slot, core::FailReason::none);
-        // Only now: from here on all_emitted_below() may let the actor's cell be used again.
-        ingress_.note_voided(number);
-    }
-    for (core::Job* job = aftermath.abandoned.first; job != nullptr;) {
-        auto& node = static_cast<JobNode&>(*std::exchange(job, job->next));
-        counters_.of(node.job_class).left_queue[index_of(QueueExit::abandoned)].fetch_add(1);
-        left_actor_queue(node);
-        free_node(node, slot);
-    }
-    while (aftermath.released != nullptr) {
-        ActorCell& cell = *std::exchange(aftermath.released, aftermath.released->link);
-        drop_context(cell);
-        drop_ref(cell);
-    }
-    aftermaths_.fetch_sub(1);  // seq_cst: see recycle_retired()
 }
 
 void Engine::end_if_drained() noexcept {

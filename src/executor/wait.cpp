@@ -93,6 +93,8 @@ WaitStatus Engine::wait(JobNode& node, std::int64_t patience_ns) noexcept {
         nullptr) {  // a home thread keeps time for everybody and must not sleep on a job of its own
         return here.engine == this ? WaitStatus::would_deadlock : sleep_on(node, patience_ns);
     }
+    if (here.settling && here.engine == this)
+        return WaitStatus::would_deadlock;
     return here.engine->wait_inside_job(*here.worker, here.inside, node, patience_ns);
 }
 

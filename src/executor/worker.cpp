@@ -29,6 +29,8 @@ void Worker::main(ThreadSlot& slot) noexcept {
     for (;;) {
         if (run_batch())
             continue;
+        if (engine_.settle_what_is_left(*slot_))
+            continue;
         if (engine_.workers_take_turns() && engine_.take_turn(index_, *slot_))
             continue;
         if (engine_.over())

@@ -61,6 +61,8 @@ struct Unreadable : std::runtime_error {
             return "cancelled";
         case FailReason::deadline_exceeded:
             return "deadline_exceeded";
+        case FailReason::met:
+            break;
     }
     return "unknown";
 }
