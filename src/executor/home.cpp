@@ -6,6 +6,7 @@
 #include "platform/thread.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace sluice::detail {
 
@@ -21,6 +22,7 @@ void Home::main(ThreadSlot& slot) noexcept {
     slot_ = &slot;
     engine_.enter_thread(nullptr, slot);
     seen_claims_.resize(engine_.all_workers_.size());
+    seen_progress_.resize(engine_.all_workers_.size());
     if (engine_.workers_take_turns()) {
         main_lent();
     } else {
@@ -116,6 +118,19 @@ bool Home::spin() noexcept {
     }
 }
 
+// Who has neither begun nor ended a job since the last look, and is inside one. Keeps "somebody looks" as the worker itself
+// would: it was counted, now it is not, and then somebody looks.
+void Home::take_off_the_lookers(std::size_t worker) noexcept {
+    Worker& each = *engine_.all_workers_[worker];
+    std::uint64_t progress = 0;
+    for (const JobClass c : {JobClass::interactive, JobClass::maintenance}) {
+        const auto seen = each.progress.read(c);
+        progress += seen.started + seen.ended;
+    }
+    if (std::exchange(seen_progress_[worker], progress) == progress && each.leave_lookers())
+        engine_.stop_looking();
+}
+
 // One look; see the header. True: there is something to watch.
 bool Home::watch_over() noexcept {
     if (!engine_.anything_to_watch())
@@ -125,6 +140,7 @@ bool Home::watch_over() noexcept {
     for (std::size_t i = 0; i < seen_claims_.size(); ++i) {
         const core::ClaimWord claim = engine_.all_workers_[i]->claim.observe();
         stalled |= claim.left() != 0 && claim.bits == seen_claims_[i];
+        take_off_the_lookers(i);
     }
     if (stalled)
         (void)engine_.take_turn(Engine::home_index, *slot_, seen_claims_);

@@ -7,7 +7,8 @@
 // Under `lent` it sleeps until its alarm is armed (sync/alarm.hpp): by a worker that enters a job as a looker, and by
 // whoever found that all workers are inside long jobs. Armed, it looks every tick. Only if nothing has moved since the
 // last look does it take a turn: it drains what nobody drained, and takes back the rests of batches that stand behind a
-// job which is longer than expected (E32). After some ticks without anything to watch it turns the alarm off and sleeps.
+// job which is longer than expected (E32). A worker that is inside the same job as at the last look counts as no looker from
+// then on: nobody relies on it, and when nobody else is there to be watched over, home may sleep. After some ticks without anything to watch it turns the alarm off and sleeps.
 //
 // Under either policy it sleeps no longer than to the next deadline of a queued job, and then takes a turn (E24).
 //
@@ -69,14 +70,16 @@ private:
     void rest() noexcept;
     [[nodiscard]] bool spin() noexcept;
     bool watch_over() noexcept;
+    void take_off_the_lookers(std::size_t worker) noexcept;
 
     Engine& engine_;
     sync::Alarm alarm_;
     sync::BasicLookout<sync::LookoutRules, 1> lookout_{1};
     sync::atomic<std::int64_t> sleeps_until_{0};  ///< written by home, read by who sets a deadline; 0: awake
     ThreadSlot* slot_ = nullptr;
-    std::vector<std::uint64_t> seen_claims_;  ///< the workers' claim words at the last look
-    std::uint64_t seen_turns_ = 0;            ///< turns taken by the last look
+    std::vector<std::uint64_t> seen_claims_;    ///< the workers' claim words at the last look
+    std::vector<std::uint64_t> seen_progress_;  ///< how many jobs the workers had begun and ended by then
+    std::uint64_t seen_turns_ = 0;              ///< turns taken by the last look
 };
 
 }  // namespace sluice::detail

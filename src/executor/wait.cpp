@@ -113,13 +113,10 @@ WaitStatus Engine::wait_inside_job(Worker& worker, ActorCell* source, JobNode& n
     WaitStatus status = WaitStatus::would_deadlock;
     if (enough_is_left(maintenance) && !board.blocked(*slot, *this)) {
         worker.hand_back_rest();
-        const bool was_looker = worker.is_looker();  // not if it is inside a job that is known to be long
-        if (was_looker)
+        if (worker.leave_lookers())
             stop_looking();
         make_somebody_look();  // for what was just given back
         status = sleep_unless_blocked(node, *slot, patience_ns);
-        if (was_looker)
-            start_looking();
     }
     wait_is_over(maintenance);
     WaitBoard::take_back(*slot);

@@ -47,6 +47,7 @@ bool Worker::run_batch() noexcept {
     if (claimed == 0)
         return false;
     engine_.call_for_help();
+    enter_jobs();
     clock_ = engine_.clock_.now();
     const std::int64_t batch_ends = clock_ + engine_.give_back_ns_;
     for (sync::RunEntry entry = claim.take_next(); entry.job != nullptr; entry = claim.take_next()) {
@@ -70,7 +71,27 @@ bool Worker::run_batch() noexcept {
     }
     if (in_run_)
         end_run({});  // the rest of it was given back, by this thread or by the role holder
+    leave_jobs();
     return true;
+}
+
+void Worker::enter_jobs() noexcept {
+    looking_.store(Looking::inside, memory_order_relaxed);  // home only ever takes this worker off the count
+    engine_.home_.watch();  // a job may turn out longer than expected, and others rely on this looker
+}
+
+void Worker::leave_jobs() noexcept {
+    if (looking_.exchange(Looking::outside) == Looking::left)
+        engine_.start_looking();
+}
+
+void Worker::look_again_after_run() noexcept {
+    // relaxed: whatever it says, nobody else changes `left`.
+    if (looking_.load(memory_order_relaxed) != Looking::left)
+        return;
+    looking_.store(Looking::inside, memory_order_relaxed);  // as in enter_jobs()
+    engine_.start_looking();
+    engine_.home_.watch();
 }
 
 void Worker::begin_run(JobNode& first) noexcept {
@@ -83,14 +104,12 @@ void Worker::begin_run(JobNode& first) noexcept {
     in_run_ = true;
     context_->inside = static_cast<ActorCell*>(first.actor);
     clock_stride_ = first.run_expected_ns > tiny_run_ns ? 1 : 8;
-    long_run_ = first.run_is_long;
     run_started_at.store(clock_, memory_order_relaxed);  // a time for snapshots, it orders nothing
-    if (!long_run_) {
-        engine_.home_.watch();  // it may turn out longer than expected, and others rely on this looker
+    if (!first.run_is_long)
         return;
-    }
     hand_back_rest();  // nothing waits behind a job that is known to be long (E28, E32)
-    engine_.stop_looking();
+    if (leave_lookers())
+        engine_.stop_looking();
 }
 
 void Worker::end_run(core::JobChain rest) noexcept {
@@ -101,9 +120,7 @@ void Worker::end_run(core::JobChain rest) noexcept {
     in_run_ = false;
     context_->inside = nullptr;
     report({run_, RunReport::Kind::ended});
-    if (long_run_)
-        engine_.start_looking();
-    long_run_ = false;
+    look_again_after_run();
 }
 
 void Worker::report(const RunReport& report) noexcept {

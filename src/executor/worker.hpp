@@ -56,9 +56,11 @@ public:
     /// Own thread, inside a job: gives everything back that was claimed and not started.
     void hand_back_rest() noexcept;
 
-    /// Own thread: whether it counts among the lookers.
-    [[nodiscard]] bool is_looker() const noexcept {
-        return !long_run_;
+    /// Own thread or home, for a worker inside a job: it counts among the lookers no more, until this job's run has ended.
+    /// The caller then does what Engine::stop_looking() says. False: it did not count.
+    [[nodiscard]] bool leave_lookers() noexcept {
+        Looking inside = Looking::inside;
+        return looking_.compare_exchange_strong(inside, Looking::left);  // seq_cst: as the count that follows
     }
     [[nodiscard]] unsigned index() const noexcept {
         return index_;
@@ -75,6 +77,16 @@ public:
     sync::atomic<std::int64_t> run_started_at{0};
 
 private:
+    /// Whether the worker counts among the lookers (sync/lookout.hpp) while it is inside jobs.
+    enum class Looking : std::uint8_t {
+        outside,  ///< not inside jobs; it counts or not, and home leaves that alone
+        inside,   ///< it counts: its jobs are short, or were expected to be
+        left  ///< it does not: the job is long, or waits, or home has seen that it is longer than expected
+    };
+    void enter_jobs() noexcept;
+    void leave_jobs() noexcept;
+    void look_again_after_run() noexcept;
+
     bool run_batch() noexcept;
     void begin_run(JobNode& first) noexcept;
     void execute(JobNode& node) noexcept;
@@ -89,13 +101,14 @@ private:
 
     Engine& engine_;
     const unsigned index_;
+    /// Own thread writes; leave_lookers() may turn `inside` into `left`.
+    sync::atomic<Looking> looking_{Looking::outside};
     ThreadSlot* slot_ = nullptr;
     ThreadContext* context_ = nullptr;
 
     // The run in progress.
     core::RunEnd run_{};
     bool in_run_ = false;
-    bool long_run_ = false;           ///< not a looker meanwhile
     std::uint32_t clock_stride_ = 1;  ///< jobs between two looks at the clock
     std::int64_t clock_ = 0;          ///< when the run began; the end of one run is the beginning of the next
 
