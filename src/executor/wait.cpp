@@ -111,7 +111,9 @@ WaitStatus Engine::wait_inside_job(Worker& worker, ActorCell* source, JobNode& n
     const std::uint32_t maintenance =
         own && node.job_class == JobClass::maintenance && !is_executing(node) ? 1U : 0U;
     WaitStatus status = WaitStatus::would_deadlock;
-    if (enough_is_left(maintenance) && !board.blocked(*slot, *this)) {
+    const bool enough =
+        enough_is_left(maintenance);  // for jobs of its own: other executors have their own workers
+    if ((enough || !own) && !board.blocked(*slot, *this)) {
         worker.hand_back_rest();
         if (worker.leave_lookers())
             stop_looking();

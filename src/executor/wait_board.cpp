@@ -11,6 +11,9 @@ namespace {
 
 /// A wait as it was read, and whether it is blocked as far as is known.
 struct Seen {
+    const Engine* waiter;
+    const Engine* awaited;
+    std::size_t workers;  ///< of `waiter`
     const ActorCell* from;
     const ActorCell* target;
     bool own_from;      ///< `from` is a cell of the engine that asks
@@ -40,6 +43,19 @@ std::uint32_t permits_held_back(std::span<const Seen> waits) noexcept {
     return count;
 }
 
+/// Whether each worker of an engine is in a blocked wait.
+bool no_worker_left(std::span<const Seen> waits, const Engine* engine) noexcept {
+    std::size_t blocked = 0;
+    std::size_t workers = 1;
+    for (const Seen& wait : waits) {
+        if (!wait.blocked || wait.waiter != engine)
+            continue;
+        ++blocked;
+        workers = wait.workers;
+    }
+    return blocked >= workers;
+}
+
 }  // namespace
 
 WaitBoard& WaitBoard::instance() noexcept {
@@ -54,6 +70,7 @@ WaitSlot* WaitBoard::announce(const Engine& waiter, const ActorCell* from, const
             continue;
         std::size_t used = used_.load();
         while (used <= i && !used_.compare_exchange_weak(used, i + 1)) {}
+        slot.workers.store(waiter.config().pool_size);
         slot.from.store(from);
         slot.target.store(static_cast<const ActorCell*>(node.actor));
         slot.node.store(&node);
@@ -85,7 +102,13 @@ bool WaitBoard::blocked(const WaitSlot& mine, const Engine& engine) const noexce
             continue;
         if (&slot == &mine)
             self = count;
-        all[count++] = {slot.from.load(), target, waiter == &engine, own && target->heavy_queued.load() != 0,
+        all[count++] = {waiter,
+                        slot.awaited.load(),
+                        slot.workers.load(),
+                        slot.from.load(),
+                        target,
+                        waiter == &engine,
+                        own && target->heavy_queued.load() != 0,
                         true};
     }
     const auto waits = std::span(all).first(count);
@@ -93,8 +116,10 @@ bool WaitBoard::blocked(const WaitSlot& mine, const Engine& engine) const noexce
         changed = false;
         const bool no_permit = permits_held_back(waits) >= engine.config().heavy_permits;
         for (Seen& wait : waits) {
-            if (!wait.blocked || blocked_inside(waits, wait.target) || (wait.needs_permit && no_permit))
+            if (!wait.blocked || blocked_inside(waits, wait.target) || no_worker_left(waits, wait.awaited) ||
+                (wait.needs_permit && no_permit)) {
                 continue;
+            }
             wait.blocked = false;
             changed = true;
         }

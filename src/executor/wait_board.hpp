@@ -25,6 +25,7 @@ struct JobNode;
 struct alignas(sync::cache_line) WaitSlot {
     sync::atomic<bool> taken{false};
     sync::atomic<const Engine*> waiter{nullptr};     ///< whose worker waits; null: nothing is announced
+    sync::atomic<std::size_t> workers{0};            ///< how many that engine has
     sync::atomic<const ActorCell*> from{nullptr};    ///< the actor inside whose job it waits; null: none
     sync::atomic<const Engine*> awaited{nullptr};    ///< whose job it waits for
     sync::atomic<const JobNode*> node{nullptr};      ///< that job
@@ -47,9 +48,9 @@ public:
     /// Whether this wait cannot end unless a wait is refused. Asked on a worker's thread; `engine` is the worker's, whose
     /// cells and nodes may be looked into: those of other engines are only compared.
     ///
-    /// A wait is blocked if a blocked wait stands inside the awaited actor, or if what is awaited may need a heavy permit
-    /// and all permits are held by heavy jobs whose installs stand behind blocked waits. Of all the ways to say which
-    /// waits are blocked this takes the largest. **Cost**: O(waits^2), cubed in the worst case.
+    /// A wait is blocked if a blocked wait stands inside the awaited actor, if all workers of the awaited executor are in
+    /// blocked waits, or if what is awaited may need a heavy permit and all permits are held by heavy jobs whose installs
+    /// stand behind blocked waits. Of all the ways to say which waits are blocked this takes the largest. **Cost**: O(waits^2), cubed in the worst case.
     [[nodiscard]] bool blocked(const WaitSlot& mine, const Engine& engine) const noexcept;
 
 private:
