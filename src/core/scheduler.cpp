@@ -24,7 +24,8 @@ void Scheduler::enqueue(Job& job) noexcept {
         return;
     }
     job.order = static_cast<std::uint32_t>(actor.accepted);
-    if (job.cost < 1 || job.cost > max_job_cost)  // the engine refuses such; else the word stays the submitter's
+    if (job.cost < 1 ||
+        job.cost > max_job_cost)  // the engine refuses such; else the word stays the submitter's
         job.cost = std::clamp<std::uint32_t>(job.cost, 1, max_job_cost) & 0xF'FFFF;
     const JobClass c = job.job_class;
     ClassQueue& queue = actor.queue(c);

@@ -147,6 +147,7 @@ private:
     void skip_rounds(JobClass c) noexcept;
     [[nodiscard]] std::uint32_t job_time(const Actor& actor, bool heavy) const noexcept;
     [[nodiscard]] std::uint32_t jobs_in_run(std::uint32_t job_ns) const noexcept;
+    [[nodiscard]] std::uint32_t rounds_in_run(std::uint32_t batch) const noexcept;
     std::int64_t add_quantum(Actor& actor, JobClass c, std::uint32_t rounds, std::uint32_t batch) noexcept;
     [[nodiscard]] bool pay_for_head(Actor& actor, JobClass c, std::uint32_t batch) noexcept;
     void hand_out(Actor& actor, JobClass c, std::uint32_t jobs_max, std::uint32_t job_ns, Run& run) noexcept;
@@ -191,6 +192,9 @@ private:
     std::uint32_t pending_installs_ = 0;
     std::uint32_t global_service_;
     std::uint32_t batch_ = 1;  ///< Run-ahead factor of the rounds.
+    std::uint32_t rounds_ = 0;
+    std::uint16_t heaviest_ = 1;  ///< Weight of the heaviest actor visited in the last 64 rounds or so.
+    std::uint16_t heaviest_lately_ = 1;  ///< In those since the last multiple of 64.
     std::uint32_t fewest_rounds_ =
         0;  ///< Until the first of those who could not pay in this round will be able to.
     bool measured_ = false;

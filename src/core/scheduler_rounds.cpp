@@ -60,6 +60,11 @@ bool Scheduler::nobody_is_ready() const noexcept {
 }
 
 void Scheduler::begin_round() noexcept {
+    // Forgotten slowly: who is heavy comes by now and then only.
+    if (++rounds_ % 64 == 0) {
+        heaviest_ = heaviest_lately_;
+        heaviest_lately_ = 1;
+    }
     interactive_.ring.begin_round();
     maintenance_.ring.begin_round();
     between_rounds_ = false;
@@ -75,7 +80,7 @@ void Scheduler::skip_rounds(JobClass c) noexcept {
         return;
     of(c).ring.for_each_visited([&](Actor& actor) {
         const bool heavy = actor.queue(c).head->lane == Lane::heavy_init;
-        add_quantum(actor, c, rounds, std::min(batch_, jobs_in_run(job_time(actor, heavy))));
+        add_quantum(actor, c, rounds, rounds_in_run(jobs_in_run(job_time(actor, heavy))));
     });
 }
 
@@ -118,11 +123,13 @@ Scheduler::Offer Scheduler::visit(Actor& actor, JobClass c, bool has_permit, Run
     const std::uint32_t job_ns = job_time(actor, heavy);
     const std::uint32_t batch = jobs_in_run(job_ns);
     const std::uint32_t jobs_max = heavy ? 1 : batch;
+    heaviest_ = std::max(heaviest_, actor.weight);
+    heaviest_lately_ = std::max(heaviest_lately_, actor.weight);
     if (busy_ >= limits_.pool_size && !fits_backlog(actor, c, jobs_max, job_ns))
         return Offer::no_room;
     if (heavy && !has_permit && !take_permit(actor, c))
         return Offer::moved_on;
-    if (!pay_for_head(actor, c, std::min(batch, batch_))) {
+    if (!pay_for_head(actor, c, rounds_in_run(batch))) {
         unlink(actor, c);
         if (has_permit)
             step_aside(actor, c);
@@ -203,10 +210,18 @@ std::int64_t Scheduler::add_quantum(Actor& actor, JobClass c, std::uint32_t roun
     const std::int64_t share = std::int64_t{std::max<std::uint16_t>(actor.weight, 1)} * batch;
     const std::int64_t quantum = limits_.drr_quantum * share;
     assert(quantum >= 1);
-    const std::int64_t most = std::max<std::int64_t>(limits_.deficit_cap * share, queue.head->cost);
+    // A quantum is never cut: neither by a cap below it, nor by what an expensive head has to save up.
+    const std::int64_t most = std::max<std::int64_t>(limits_.deficit_cap * share, quantum + queue.head->cost);
     queue.deficit = static_cast<std::int32_t>(
         std::min({queue.deficit + quantum * rounds, most, std::int64_t{largest_deficit}}));
     return quantum;
+}
+
+/// How many rounds one visit stands for: with run-ahead a run is one visit, and holds as many jobs as fit. The heaviest
+/// actor of late gets its whole share into a run, and the others accordingly less.
+std::uint32_t Scheduler::rounds_in_run(std::uint32_t batch) const noexcept {
+    const std::uint32_t rounds = std::min(batch, batch_);
+    return heaviest_ <= 1 ? rounds : std::max<std::uint32_t>(rounds / heaviest_, 1);
 }
 
 std::uint32_t Scheduler::job_time(const Actor& actor, bool heavy) const noexcept {

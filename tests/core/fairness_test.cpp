@@ -273,3 +273,38 @@ TEST_CASE("E33: accepted = queued + in flight + completed for an actor, at any t
     CHECK(actor.completed() == 6);
     CHECK(world.scheduler.quiet());
 }
+
+TEST_CASE("E12 E28: a weight is a share with run-ahead too, also of jobs that take no time, in every lane") {
+    for (const Lane lane : {Lane::pure_read, Lane::mutating}) {
+        for (const std::uint32_t pool : {1U, 2U}) {
+            for (const std::uint16_t weight : {std::uint16_t{4}, std::uint16_t{20}}) {
+                for (const std::size_t actors : {2U, 8U, 32U}) {
+                    CAPTURE(pool);
+                    CAPTURE(weight);
+                    CAPTURE(actors);
+                    World world(ahead(pool), 1, actors);
+                    world.actors[0].weight = weight;
+                    const auto got = shares(world, lane, 20'000, 30);
+                    const double ratio = static_cast<double>(got[0]) / static_cast<double>(got[1]);
+                    CHECK(ratio > 0.75 * weight);
+                    CHECK(ratio < 1.3 * weight);
+                    const auto [least, most] = std::minmax_element(got.begin() + 1, got.end());
+                    CHECK(static_cast<double>(*most) < 1.2 * static_cast<double>(*least) + 64);
+                }
+            }
+        }
+    }
+}
+
+TEST_CASE("E12: costs are paid in full, also when a quantum is larger than the cap") {
+    for (const std::uint32_t quantum : {1U, 3U, 100U}) {
+        CAPTURE(quantum);
+        Limits limits = plain_limits(1);
+        limits.drr_quantum = quantum;
+        World world(limits, 1, 2);
+        const auto got = shares(world, Lane::mutating, 12'000, 100'000, {1, 10});
+        const double ratio = static_cast<double>(got[0]) / static_cast<double>(got[1]);
+        CHECK(ratio > 9.0);
+        CHECK(ratio < 11.0);
+    }
+}

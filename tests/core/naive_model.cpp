@@ -226,8 +226,8 @@ std::optional<NaiveModel::Decision> NaiveModel::visit(std::size_t actor, std::si
     }
     if (of.deficit < cost) {
         const std::int64_t weight = actors_[actor].weight;
-        of.deficit =
-            std::min(of.deficit + limits_.drr_quantum * weight, std::max(limits_.deficit_cap * weight, cost));
+        of.deficit = std::min(of.deficit + limits_.drr_quantum * weight,
+                              std::max(limits_.deficit_cap * weight, limits_.drr_quantum * weight + cost));
         if (of.deficit < cost) {
             progress_ = true;
             of.called = of.called || from_line;
