@@ -43,6 +43,10 @@ struct IngressRules {
     static constexpr bool count_only_when_nothing_owed = true;
     /// Lanes that ran empty since the last look are visited again.
     static constexpr bool revisit = true;
+    /// Who stops looking at a lane asks once more whether somebody has begun to use it.
+    static constexpr bool ask_before_retiring = true;
+    /// Between a mutant's two steps, where a thread may lose its CPU.
+    static void rest() noexcept {}
 };
 
 /// The consumer's part of one lane. A source derives its lanes from this.

@@ -117,8 +117,10 @@ void SlotLease::wake_for_open_batches() noexcept {
 
 void SlotLease::give_up(ThreadSlot* slot) noexcept {
     // release: pairs with the acquire in Engine::lease_slot(); the next owner sees the slot as this one left it.
-    if (slot != nullptr)
-        slot->leased.store(false, memory_order_release);
+    if (slot == nullptr)
+        return;
+    sync::Ingress::leave_lane(*slot->lane);
+    slot->leased.store(false, memory_order_release);
 }
 
 // **Progress**: lock-free, but for the allocation of a slot that no ended thread has left behind.
@@ -128,6 +130,7 @@ ThreadSlot* Engine::lease_slot() noexcept {
         // acquire: pairs with the release in give_up(). relaxed: only a glance.
         if (!slot->leased.load(memory_order_relaxed) &&
             slot->leased.compare_exchange_strong(leased, true, memory_order_acquire, memory_order_relaxed)) {
+            sync::Ingress::reuse_lane(*slot->lane);
             return slot;
         }
     }

@@ -12,7 +12,9 @@
 // Words
 //     lane.pushed   jobs put into the lane, ever. Written by the submitter after the put; read by everybody.
 //     lane.emitted  jobs of the lane that drain() returned, ever. Written by the consumer; read by everybody.
-//     lanes         newest lane; a list that only grows.
+//     group.active  which of 64 lanes are looked at. A bit is set by who begins to use the lane, and cleared by the
+//                   consumer when the lane is empty and nobody uses it: so a look costs what is in use.
+//     lane.in_use   written by the submitter when it begins and ends to use the lane; read by the consumer.
 //     voided        how many numbers will never arrive, and the largest of them.
 // Invariant: emitted <= taken <= pushed <= put, for each lane: the consumer takes only what `pushed`
 // announces, so a take finds what it looks for, and a lane is empty for pending() as soon as everything
@@ -52,6 +54,12 @@ public:
     /// thread: any. progress: lock-free, up to the memory resource. errors: nullptr when out of memory.
     [[nodiscard]] Lane* add_lane() noexcept;
 
+    /// The submitter will not push any more; the lane may be used again, by anybody that knows that it left.
+    /// progress: wait-free.
+    static void leave_lane(Lane& lane) noexcept;
+    /// Before the first push into a lane that was left. progress: wait-free.
+    static void reuse_lane(Lane& lane) noexcept;
+
     /// Puts a job, whose number is set, into the lane and announces it. The caller looks for sleepers
     /// afterwards (sync/lookout.hpp).
     /// thread: the lane's submitter. progress: wait-free, up to malloc. errors: false when out of memory, and
@@ -72,7 +80,7 @@ public:
     [[nodiscard]] std::size_t drain(core::Job** out, std::size_t max) noexcept;
 
     /// Whether a job was announced that was not drained.
-    /// thread: any. progress: wait-free, O(lanes). It is the look of the parking handshake: a job announced
+    /// thread: any. progress: wait-free, O(lanes in use). It is the look of the parking handshake: a job announced
     /// before the caller took itself out of the lookers is seen. May be true for a job that is being drained
     /// at the moment, never false for one that was not drained.
     [[nodiscard]] bool pending() const noexcept;
@@ -89,7 +97,9 @@ public:
 
 private:
     struct Inside;
+    struct Group;
 
+    [[nodiscard]] Group* group_of(std::size_t index) noexcept;
     static void announce(Lane& lane, std::uint64_t count) noexcept;
 
     Inside* inside_;

@@ -3,6 +3,8 @@
 // The inside of sync/ingress.hpp, whose comment says the roles and words. In a header of its own so that a
 // test can compile the same code with other rules; the library includes it once, in ingress.cpp.
 
+#include <array>
+#include <bit>
 #include <cassert>
 #include <new>
 
@@ -34,14 +36,26 @@ public:
 
     Queue& queue;
     moodycamel::ProducerToken token;
-    Lane* older = nullptr;                                // immutable once the lane is in the list
+    Group* group = nullptr;                               // as place: immutable once the lane is in it
+    unsigned place = 0;                                   // which bit of the group
+    atomic<bool> in_use{true};                            // the submitter's
     std::uint64_t taken = 0;                              // the consumer's: jobs taken out of the queue
     atomic<std::uint64_t> emitted{0};                     // the consumer's, as is all of StagedLane
     alignas(cache_line) atomic<std::uint64_t> pushed{0};  // the submitter's
 };
 
+// 64 lanes, and one word that says which of them have to be looked at. A list of groups only grows; lanes that nobody uses
+// and that are empty cost one bit.
+template <typename Rules>
+struct BasicIngress<Rules>::Group {
+    atomic<std::uint64_t> active{0};
+    std::array<atomic<Lane*>, 64> lanes{};  // written before its bit is set
+    atomic<Group*> next{nullptr};
+};
+
 template <typename Rules>
 struct BasicIngress<Rules>::Inside {
+    using Group = BasicIngress::Group;
     using Lane = BasicIngress::Lane;
     using Queue = Lane::Queue;
 
@@ -50,12 +64,37 @@ struct BasicIngress<Rules>::Inside {
 
     // What IngressOrder asks for.
     [[nodiscard]] Lane* first() noexcept {
-        // Acquire: partner of add_lane's CAS. A lane whose job happened before a job that was seen is in the
-        // list that this load sees.
-        return newest.load(memory_order_acquire);
+        return from(&groups, ~std::uint64_t{0});
     }
     [[nodiscard]] static Lane* after(Lane& lane) noexcept {
-        return lane.older;
+        return from(lane.group, ~std::uint64_t{1} << lane.place);
+    }
+    // The first active lane from here on.
+    [[nodiscard]] static Lane* from(Group* group, std::uint64_t mask) noexcept {
+        // Acquire: partner of activate(). A lane whose job happened before a job that was seen is active in the
+        // word that this load sees.
+        for (; group != nullptr; group = group->next.load(memory_order_acquire), mask = ~std::uint64_t{0}) {
+            const std::uint64_t lanes = group->active.load(memory_order_acquire) & mask;
+            if (lanes != 0) {
+                // Relaxed: published with the bit.
+                return group->lanes[static_cast<unsigned>(std::countr_zero(lanes))].load(
+                    memory_order_relaxed);
+            }
+        }
+        return nullptr;
+    }
+    static void activate(Lane& lane) noexcept {
+        // Release for the loads in from(), and sequentially consistent for the one in pending(), as announce() is
+        // and for the same reason: who misses a new lane misses its jobs. And for retire(), see there.
+        lane.group->active.fetch_or(std::uint64_t{1} << lane.place, memory_order_seq_cst);
+    }
+    // The lane is empty, and nobody used it a moment ago. Sequentially consistent, as in reuse_lane(): if the flag that it
+    // sets first is not seen here, its activate() comes after the bit is cleared here.
+    static void retire(Lane& lane) noexcept {
+        lane.group->active.fetch_and(~(std::uint64_t{1} << lane.place), memory_order_seq_cst);
+        if (Rules::ask_before_retiring && lane.in_use.load(memory_order_seq_cst)) {
+            activate(lane);  // the consumer looks again before it stops being a looker
+        }
     }
     [[nodiscard]] static std::size_t take(Lane& lane, core::Job** out, std::size_t max) noexcept {
         // Acquire: partner of the store in announce(); the jobs that it announces are in the queue and in
@@ -63,6 +102,12 @@ struct BasicIngress<Rules>::Inside {
         // was announced before it, so coherence shows it here.
         const std::uint64_t announced = lane.pushed.load(memory_order_acquire) - lane.taken;
         if (announced == 0) {
+            // Acquire: partner of leave_lane(). Who left announced before, so this second look sees all there was.
+            if (!lane.in_use.load(memory_order_acquire) &&
+                lane.pushed.load(memory_order_relaxed) == lane.taken) {
+                Rules::rest();
+                retire(lane);
+            }
             return 0;
         }
         const std::size_t wanted = announced < max ? static_cast<std::size_t>(announced) : max;
@@ -81,7 +126,7 @@ struct BasicIngress<Rules>::Inside {
     std::pmr::memory_resource& memory;
     Queue queue;
     const std::uint64_t first_number;
-    alignas(cache_line) atomic<Lane*> newest{nullptr};
+    alignas(cache_line) Group groups;
     atomic<std::size_t> lanes{0};
     atomic<std::uint64_t> voided{0};
     atomic<std::uint64_t> largest_voided{0};
@@ -95,11 +140,18 @@ BasicIngress<Rules>::BasicIngress(std::pmr::memory_resource& memory, std::uint64
 template <typename Rules>
 BasicIngress<Rules>::~BasicIngress() {
     std::pmr::polymorphic_allocator<> allocator(&inside_->memory);
-    // The tokens go before the queue that they point into.
-    for (Lane* lane = inside_->newest.load(memory_order_relaxed); lane != nullptr;) {
-        Lane* const older = lane->older;
-        allocator.delete_object(lane);
-        lane = older;
+    // The tokens go before the queue that they point into. Relaxed: nobody else is here any more.
+    for (Group* group = &inside_->groups; group != nullptr;) {
+        for (const auto& lane : group->lanes) {
+            if (lane.load(memory_order_relaxed) != nullptr) {
+                allocator.delete_object(lane.load(memory_order_relaxed));
+            }
+        }
+        Group* const next = group->next.load(memory_order_relaxed);
+        if (group != &inside_->groups) {
+            allocator.delete_object(group);
+        }
+        group = next;
     }
     allocator.delete_object(inside_);
 }
@@ -117,14 +169,55 @@ auto BasicIngress<Rules>::add_lane() noexcept -> Lane* {
         allocator.delete_object(lane);
         return nullptr;
     }
-    lane->older = inside_->newest.load(memory_order_relaxed);
-    // Release for the loads of `newest`, and sequentially consistent for the one in pending(), as announce()
-    // is and for the same reason: who misses a new lane misses its jobs. Relaxed on failure: only the value
-    // is used.
-    while (!inside_->newest.compare_exchange_weak(lane->older, lane, memory_order_seq_cst,
-                                                  memory_order_relaxed)) {}
-    inside_->lanes.fetch_add(1, memory_order_relaxed);
+    const std::size_t index = inside_->lanes.fetch_add(1, memory_order_relaxed);  // a place of its own
+    lane->group = group_of(index);
+    if (lane->group == nullptr) {
+        allocator.delete_object(lane);  // the place stays empty
+        return nullptr;
+    }
+    lane->place = static_cast<unsigned>(index % 64);
+    lane->group->lanes[lane->place].store(lane, memory_order_relaxed);  // published with its bit
+    Inside::activate(*lane);
     return lane;
+}
+
+// The group of a place, made by whoever needs it first. Null: no memory.
+template <typename Rules>
+auto BasicIngress<Rules>::group_of(std::size_t index) noexcept -> Group* {
+    std::pmr::polymorphic_allocator<> allocator(&inside_->memory);
+    Group* group = &inside_->groups;
+    for (std::size_t skip = index / 64; skip != 0; --skip) {
+        Group* next = group->next.load(memory_order_acquire);
+        if (next == nullptr) {
+            Group* fresh = nullptr;
+            try {
+                fresh = allocator.new_object<Group>();
+            } catch (const std::bad_alloc&) {
+                return nullptr;
+            }
+            // Release: partner of the acquires here and in from(). Acquire on failure: the other's group.
+            if (group->next.compare_exchange_strong(next, fresh, memory_order_release,
+                                                    memory_order_acquire)) {
+                next = fresh;
+            } else {
+                allocator.delete_object(fresh);
+            }
+        }
+        group = next;
+    }
+    return group;
+}
+
+template <typename Rules>
+void BasicIngress<Rules>::leave_lane(Lane& lane) noexcept {
+    // Release: partner of the acquire in Inside::take().
+    lane.in_use.store(false, memory_order_release);
+}
+
+template <typename Rules>
+void BasicIngress<Rules>::reuse_lane(Lane& lane) noexcept {
+    lane.in_use.store(true, memory_order_seq_cst);  // see Inside::retire()
+    Inside::activate(lane);
 }
 
 template <typename Rules>
@@ -177,12 +270,17 @@ std::size_t BasicIngress<Rules>::drain(core::Job** out, std::size_t max) noexcep
 
 template <typename Rules>
 bool BasicIngress<Rules>::pending() const noexcept {
-    // Sequentially consistent: partner of add_lane's CAS.
-    for (const Lane* lane = inside_->newest.load(memory_order_seq_cst); lane != nullptr; lane = lane->older) {
-        // Sequentially consistent: partner of announce(), where the losing interleaving is told. `emitted`
-        // relaxed: see Inside::emitted.
-        if (lane->pushed.load(memory_order_seq_cst) != lane->emitted.load(memory_order_relaxed)) {
-            return true;
+    for (const Group* group = &inside_->groups; group != nullptr;
+         group = group->next.load(memory_order_seq_cst)) {
+        // Sequentially consistent: partner of activate().
+        for (std::uint64_t lanes = group->active.load(memory_order_seq_cst); lanes != 0; lanes &= lanes - 1) {
+            const Lane& lane =
+                *group->lanes[static_cast<unsigned>(std::countr_zero(lanes))].load(memory_order_relaxed);
+            // Sequentially consistent: partner of announce(), where the losing interleaving is told. `emitted`
+            // relaxed: see Inside::emitted.
+            if (lane.pushed.load(memory_order_seq_cst) != lane.emitted.load(memory_order_relaxed)) {
+                return true;
+            }
         }
     }
     return false;

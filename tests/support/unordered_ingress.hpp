@@ -17,6 +17,13 @@ struct NoLook : core::IngressRules {
     static constexpr bool revisit = false;
 };
 
+/// Stops looking at a lane that was left, although somebody has begun to use it again.
+struct Forgetful : core::IngressRules {
+    static constexpr bool ask_before_retiring = false;
+    static void rest() noexcept;
+};
+
+using ForgetfulIngress = sync::BasicIngress<Forgetful>;
 using UnorderedIngress = sync::BasicIngress<AsFound>;
 using CarelessIngress = sync::BasicIngress<NoLook>;
 
@@ -25,4 +32,5 @@ using CarelessIngress = sync::BasicIngress<NoLook>;
 namespace sluice::sync {
 extern template class BasicIngress<test::AsFound>;
 extern template class BasicIngress<test::NoLook>;
+extern template class BasicIngress<test::Forgetful>;
 }  // namespace sluice::sync

@@ -20,6 +20,7 @@
 #include <deque>
 #include <memory_resource>
 #include <thread>
+#include <utility>
 
 using namespace sluice;
 
@@ -142,6 +143,61 @@ Result pass_batons(double most_seconds, std::uint64_t most_jobs) {
     return {emitted, submitted.load(), out_of_order, since()};
 }
 
+/// Threads that use lanes for a few jobs and leave them, like threads that come and go; each waits for its jobs to come out.
+/// What was submitted and what came out: with a lane that is forgotten they differ.
+template <typename Ingress>
+std::pair<std::uint64_t, std::uint64_t> come_and_go(std::chrono::milliseconds time) {
+    Ingress ingress(*std::pmr::new_delete_resource());
+    std::atomic<std::uint64_t> numbers{0};
+    std::atomic<bool> stop{false};
+    std::atomic<unsigned> submitting{3};
+    std::array<std::deque<BatonJob>, 3> nodes;
+    std::array<std::atomic<std::uint64_t>, 3> came_out{};
+    std::uint64_t emitted = 0;
+    test::run_together(4, [&](unsigned me) {
+        test::Random random(me);
+        if (me == 3) {
+            std::array<core::Job*, 64> out{};
+            const auto end = std::chrono::steady_clock::now() + time;
+            for (bool last = false;;) {
+                const std::size_t count = ingress.drain(out.data(), out.size());
+                emitted += count;
+                for (std::size_t i = 0; i < count; ++i)
+                    came_out[static_cast<BatonJob&>(*out[i]).baton].fetch_add(1);
+                if (last && !ingress.pending())
+                    return;
+                last = submitting.load() == 0;
+                if (std::chrono::steady_clock::now() > end)
+                    stop.store(true);
+            }
+        }
+        auto* const lane = ingress.add_lane();
+        while (!stop.load(std::memory_order_relaxed)) {
+            for (std::uint64_t i = random.below(3); i != 0; --i) {
+                BatonJob& job = nodes[me].emplace_back();
+                job.baton = me;
+                job.number = numbers.fetch_add(1, std::memory_order_relaxed) + 1;
+                if (!Ingress::push(*lane, job))
+                    std::abort();
+            }
+            const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+            while (came_out[me].load() != nodes[me].size() && !stop.load()) {
+                if (std::chrono::steady_clock::now() > patience)
+                    stop.store(true);
+                std::this_thread::yield();
+            }
+            if (came_out[me].load() != nodes[me].size())
+                break;  // whatever is still to come out must do so without this thread
+            Ingress::leave_lane(*lane);
+            if (random.one_in(4))
+                std::this_thread::yield();
+            Ingress::reuse_lane(*lane);
+        }
+        submitting.fetch_sub(1);
+    });
+    return {numbers.load(), emitted};
+}
+
 }  // namespace
 
 TEST_CASE("E14, X11b: batons between threads come out in their order") {
@@ -167,4 +223,19 @@ TEST_CASE("E14, X11b: the stress fails when gaps are jumped without a look") {
     MESSAGE("without a look: out of order after " << result.emitted << " jobs, " << result.seconds << " s");
     CHECK(result.out_of_order > 0);
     CHECK(result.emitted == result.submitted);
+}
+
+TEST_CASE("E14 E32: lanes that are left and used again lose nothing") {
+    const auto [submitted, emitted] = come_and_go<sync::Ingress>(std::chrono::seconds(2));
+    CHECK(submitted > 1'000);
+    CHECK(emitted == submitted);
+}
+
+TEST_CASE("E14 E32: the stress notices when a lane in use is not looked at any more") {
+    bool lost = false;
+    for (int attempt = 0; attempt < 200 && !lost; ++attempt) {
+        const auto [submitted, emitted] = come_and_go<test::ForgetfulIngress>(std::chrono::milliseconds(20));
+        lost = emitted != submitted;
+    }
+    CHECK(lost);
 }
