@@ -145,8 +145,10 @@ bool Home::watch_over() noexcept {
     if (stalled)
         (void)engine_.take_turn(Engine::home_index, *slot_, seen_claims_);
     const bool left = engine_.anything_left();
-    if ((left || !engine_.run_queue_.empty()) && !engine_.workers_.wake_another() && left)
-        (void)engine_.settle_what_is_left(*slot_);  // all workers are inside jobs
+    if ((left || !engine_.run_queue_.empty()) && !engine_.workers_.wake_another() && left &&
+        !engine_.workers_.anyone_looking()) {
+        (void)engine_.settle_what_is_left(*slot_);  // all workers are inside jobs that take long
+    }
     for (std::size_t i = 0; i < seen_claims_.size(); ++i) {
         seen_claims_[i] = engine_.all_workers_[i]->claim.observe().bits;
     }

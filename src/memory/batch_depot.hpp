@@ -53,15 +53,21 @@ public:
     /// Makes `count` more batches, empty. False: no memory.
     [[nodiscard]] bool add_batches(std::uint32_t count) noexcept {
         for (; count != 0; --count) {
-            // A number each; it orders nothing.
-            const std::uint32_t index = made_.fetch_add(1, std::memory_order_relaxed);
-            Batch* batch = place(index);
+            Batch* batch = make_batch();
             if (batch == nullptr)
-                return false;  // the number is lost, nothing else
-            batch->index = index;
-            empty_.push(index, links());
+                return false;
+            give_empty(batch);
         }
         return true;
+    }
+    /// One more, empty and the caller's. Null: no memory.
+    [[nodiscard]] Batch* make_batch() noexcept {
+        // A number each; it orders nothing.
+        const std::uint32_t index = made_.fetch_add(1, std::memory_order_relaxed);
+        Batch* batch = place(index);
+        if (batch != nullptr)  // else the number is lost, nothing else
+            batch->index = index;
+        return batch;
     }
 
     [[nodiscard]] Batch* take_full() noexcept {

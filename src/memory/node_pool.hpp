@@ -127,8 +127,8 @@ private:
             return true;
         }
         Batch* full = depot_.take_full();
-        if (full == nullptr && !fixed_ && add_slab())
-            full = depot_.take_full();
+        if (full == nullptr && !fixed_)
+            full = make_full();  // not by way of the depot, where others would take it
         if (full == nullptr)
             return false;
         depot_.give_empty(cache.loaded);
@@ -147,32 +147,40 @@ private:
     }
 
     [[nodiscard]] bool add_slab() noexcept {
-        // Dekker with close(): a thread that finds the pool open here is waited for there. seq_cst on both sides.
-        growing_.fetch_add(1);
-        const bool added = !closed_.load() && add_slab_while_open();
-        growing_.fetch_sub(1);
-        return added;
+        Batch* batch = make_full();
+        if (batch != nullptr)
+            depot_.give_full(batch);
+        return batch != nullptr;
     }
 
-    [[nodiscard]] bool add_slab_while_open() noexcept {
-        if (!depot_.add_batches(1))
-            return false;
+    /// A slab's nodes in a batch; null: no memory, or the pool is closed.
+    [[nodiscard]] Batch* make_full() noexcept {
+        // Dekker with close(): a thread that finds the pool open here is waited for there. seq_cst on both sides.
+        growing_.fetch_add(1);
+        Batch* batch = closed_.load() ? nullptr : make_full_while_open();
+        growing_.fetch_sub(1);
+        return batch;
+    }
+
+    [[nodiscard]] Batch* make_full_while_open() noexcept {
+        Batch* batch = depot_.make_batch();
+        if (batch == nullptr)
+            return nullptr;
         Slab* slab = nullptr;
         try {
             slab = ::new (resource_->allocate(sizeof(Slab), alignof(Slab))) Slab;
         } catch (...) {
-            return false;
+            depot_.give_empty(batch);
+            return nullptr;
         }
         slab->next = slabs_.load(std::memory_order_relaxed);  // the CAS below publishes it
         while (!slabs_.compare_exchange_weak(slab->next, slab, std::memory_order_release,
                                              std::memory_order_relaxed)) {  // release: pairs with for_each()
         }
         slabs_allocated_.fetch_add(1, std::memory_order_relaxed);  // a count, it orders nothing
-        Batch* batch = depot_.take_empty();
         for (Node& node : slab->nodes)
             batch->items[batch->count++] = &node;
-        depot_.give_full(batch);
-        return true;
+        return batch;
     }
 
     void free_slabs() noexcept {

@@ -13,6 +13,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -71,14 +72,14 @@ private:
                 std::array<RunEntry, 64> out{};
                 const sync::RevokedRest rest = claims_[random.below(workers)].revoke(out);
                 revoked_ += rest.count;
-                take_back(out, rest.count, rest.count > 0 && out[0].job->order > 0, rest.continues_run);
+                take_back(out, rest.count, in_the_middle(out, rest.count), rest.continues_run);
             }
             take_in_given_back();
             if (random.one_in(64)) {
                 std::array<RunEntry, 64> out{};
                 const std::uint32_t count = queue_->recall(out);
                 recalled_ += count;
-                take_back(out, count, false, count > 0 && out[0].job->order > 0);
+                take_back(out, count, false, in_the_middle(out, count));
             }
             if (random.one_in(8)) {
                 std::this_thread::yield();
@@ -111,13 +112,26 @@ private:
         }
     }
 
+    /// Whether a job is one of ours: a planted bug may hand out what was never put in.
+    [[nodiscard]] bool known(const core::Job* job) const {
+        const std::less<const core::Job*> before;
+        return job != nullptr && !before(job, jobs_.data()) && before(job, jobs_.data() + jobs_.size());
+    }
+    [[nodiscard]] bool in_the_middle(const std::array<RunEntry, 64>& out, std::uint32_t count) const {
+        return count > 0 && known(out[0].job) && out[0].job->order > 0;
+    }
+
     void take_back(const std::array<RunEntry, 64>& out, std::uint32_t count, bool continues,
                    bool said_to_continue) {
         if (continues != said_to_continue) {
             wrong_.fetch_add(1);
         }
         for (std::uint32_t i = 0; i < count; ++i) {
-            waiting_.push_back(out[i].job);
+            if (known(out[i].job)) {
+                waiting_.push_back(out[i].job);
+            } else {
+                wrong_.fetch_add(1);
+            }
         }
     }
 
@@ -136,7 +150,11 @@ private:
         }
         const std::lock_guard lock(given_back_lock_);
         for (std::uint32_t i = 0; i < rest.count; ++i) {
-            given_back_.push_back(out[i].job);
+            if (known(out[i].job)) {
+                given_back_.push_back(out[i].job);
+            } else {
+                wrong_.fetch_add(1);
+            }
         }
     }
 
@@ -151,6 +169,10 @@ private:
                     std::this_thread::yield();
                 }
                 continue;
+            }
+            if (!known(entry.job)) {
+                wrong_.fetch_add(1);
+                return;
             }
             if (begins_[entry.job->number].fetch_add(1, std::memory_order_relaxed) != 0 ||
                 entry.job->order != expected_place || entry.ends_run != (entry.job->next == nullptr)) {
