@@ -76,7 +76,8 @@ bool Worker::run_batch() noexcept {
 }
 
 void Worker::enter_jobs() noexcept {
-    looking_.store(Looking::inside, memory_order_relaxed);  // home only ever takes this worker off the count
+    // release: pairs with the CAS in leave_lookers(). Who takes this worker off the count sees it counted.
+    looking_.store(Looking::inside, memory_order_release);
     engine_.home_.watch();  // a job may turn out longer than expected, and others rely on this looker
 }
 
@@ -89,9 +90,8 @@ void Worker::look_again_after_run() noexcept {
     // relaxed: whatever it says, nobody else changes `left`.
     if (looking_.load(memory_order_relaxed) != Looking::left)
         return;
-    looking_.store(Looking::inside, memory_order_relaxed);  // as in enter_jobs()
     engine_.start_looking();
-    engine_.home_.watch();
+    enter_jobs();
 }
 
 void Worker::begin_run(JobNode& first) noexcept {

@@ -101,7 +101,7 @@ private:
 
     Engine& engine_;
     const unsigned index_;
-    /// Own thread writes; leave_lookers() may turn `inside` into `left`.
+    /// Own thread writes; leave_lookers() may turn `inside` into `left`. It says `inside` only while the worker is counted.
     sync::atomic<Looking> looking_{Looking::outside};
     ThreadSlot* slot_ = nullptr;
     ThreadContext* context_ = nullptr;
