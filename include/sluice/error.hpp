@@ -33,6 +33,7 @@ enum class ErrorCode : std::uint8_t {
     no_state,               ///< the handle is empty: never submitted, moved from, or already waited for
     out_of_memory,          ///< the memory resource had nothing left for the job
     forked,                 ///< the executor belongs to the parent process
+    session_limit,          ///< as many sessions are live as may be; Error::limit() names the bound
 };
 
 /// The name of a code as it stands above, for logs and metrics.

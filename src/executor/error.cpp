@@ -17,7 +17,7 @@ struct CodeText {
     std::string_view sentence;
 };
 
-constexpr std::array<CodeText, 17> code_texts{{
+constexpr std::array<CodeText, 18> code_texts{{
     {"none", "no error"},
     {"actor_not_registered", "no such actor is registered"},
     {"actor_removed", "the actor was removed while the job was queued"},
@@ -36,6 +36,7 @@ constexpr std::array<CodeText, 17> code_texts{{
     {"no_state", "the handle is empty: moved from, or already waited for"},
     {"out_of_memory", "there was no memory for the job"},
     {"forked", "the executor belongs to the parent process"},
+    {"session_limit", "as many sessions are live as may be"},
 }};
 
 const CodeText& text_of(ErrorCode code) noexcept {
