@@ -124,6 +124,14 @@ Submitted GateState::submit(TurnRequest&& request) {
     if (index == GateWord::nobody)
         return refuse_full(word().waiting());
     fill(waiters_[index], std::move(request));
+    std::uint32_t of_session = 0;
+    if (config_.max_queued_per_session != EffectiveTurnConfig::no_limit &&
+        !enter_session(index, of_session)) {
+        give_up(index);
+        return refuse(GateCounts::rejected_session_full, ErrorCode::queue_full,
+                      {"max_queued_per_session", config_.max_queued_per_session, of_session},
+                      "as many turns of the session wait as may, so this one was not accepted");
+    }
     std::uint32_t position = 0;
     switch (join(index, position)) {
         case Joined::admitted:

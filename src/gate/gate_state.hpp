@@ -160,6 +160,10 @@ private:
     void give_up(std::uint32_t index) noexcept;
     void free(std::uint32_t index) noexcept;
 
+    // per_session.cpp
+    [[nodiscard]] std::uint32_t count_session(std::uint32_t self) const noexcept;
+    [[nodiscard]] bool enter_session(std::uint32_t index, std::uint32_t& count) noexcept;
+
     // line.cpp: the holder.
     void look(Mail& mail) noexcept;
     void round(Mail& mail) noexcept;
@@ -175,7 +179,7 @@ private:
     [[nodiscard]] bool drop(std::uint32_t index, core::WaiterWord seen, core::WaiterPhase outcome,
                             Mail& mail) noexcept;
     void have_left(std::uint32_t count, GateCounts::Index why, Mail& mail) noexcept;
-    void sort_newest_first(Mail& mail) noexcept;
+    void sort(Mail& mail, bool newest_first) noexcept;
 
     // courier.cpp
     void add(Mail& mail, std::uint32_t index) noexcept;
@@ -238,6 +242,8 @@ private:
     alignas(sync::cache_line) sync::TaggedStack free_;
     sync::atomic<std::uint32_t> used_{0};
     sync::atomic<std::uint64_t> numbers_{0};
+
+    std::array<sync::atomic<std::uint64_t>, 64> session_versions_{};  // only with max_queued_per_session
 
     // Everything else.
     alignas(sync::cache_line) sync::atomic<std::uint64_t> backoff_;

@@ -73,6 +73,7 @@ std::size_t GateState::cancel_session(std::string_view session) noexcept {
             waiter.session.equals(session))
             dropped += drop(index, seen, WaiterPhase::cancelled, visit.mail) ? 1U : 0U;
     }
+    sort(visit.mail, false);
     have_left(dropped, GateCounts::cancelled, visit.mail);
     return dropped;
 }
@@ -88,15 +89,17 @@ std::size_t GateState::expire_stale() noexcept {
         if (seen.phase() == WaiterPhase::waiting && waiter.enqueued_at.load(memory_order_relaxed) <= cutoff)
             dropped += drop(index, seen, WaiterPhase::expired, visit.mail) ? 1U : 0U;
     }
-    sort_newest_first(visit.mail);
+    sort(visit.mail, true);
     have_left(dropped, GateCounts::expired, visit.mail);
     return dropped;
 }
 
 // Merge sort of a chain: no memory, and n log n however many expire at once.
-void GateState::sort_newest_first(Mail& mail) noexcept {
-    const auto newer = [this](std::uint32_t a, std::uint32_t b) {
-        return waiters_[a].number.load(memory_order_relaxed) > waiters_[b].number.load(memory_order_relaxed);
+void GateState::sort(Mail& mail, bool newest_first) noexcept {
+    const auto sooner = [this, newest_first](std::uint32_t a, std::uint32_t b) {
+        const std::uint64_t first = waiters_[a].number.load(memory_order_relaxed);
+        const std::uint64_t second = waiters_[b].number.load(memory_order_relaxed);
+        return newest_first ? first > second : first < second;
     };
     for (std::uint32_t width = 1;; width *= 2) {
         std::uint32_t rest = mail.first;
@@ -111,7 +114,7 @@ void GateState::sort_newest_first(Mail& mail) noexcept {
             std::uint32_t right_size = width;
             while (left_size > 0 || (right_size > 0 && right != Mail::none)) {
                 const bool from_left =
-                    left_size > 0 && (right_size == 0 || right == Mail::none || newer(rest, right));
+                    left_size > 0 && (right_size == 0 || right == Mail::none || sooner(rest, right));
                 std::uint32_t& from = from_left ? rest : right;
                 const std::uint32_t taken = from;
                 from = waiters_[taken].next_mail;

@@ -83,6 +83,8 @@ struct alignas(sync::cache_line) Waiter {
     std::uint32_t next_mail = 0;
     std::uint32_t posted = 0;  ///< the position that its owner knows, or is going to be told
     bool listens = false;
+    sync::atomic<std::uint32_t> announced{
+        0};  ///< a generation: what is below is of that life (per_session.cpp)
     sync::atomic<std::int64_t> enqueued_at{0};
     sync::atomic<std::uint64_t> number{0};  ///< rises with time: newest first
     sync::atomic<std::uint64_t> session_hash{0};

@@ -23,6 +23,13 @@ public:
               return config;
           }()) {}
 
+    GateDiary(const GateDiary&) = delete;
+    GateDiary& operator=(const GateDiary&) = delete;
+    /// Nobody is admitted into a diary that is being closed.
+    ~GateDiary() {
+        gate.shutdown();
+    }
+
     /// Submits a turn by name; what becomes of it is in the diary. Tickets are kept until end().
     std::string submit(const std::string& name, const std::string& session = "") {
         Submitted submitted = gate.submit({

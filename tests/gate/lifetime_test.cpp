@@ -160,6 +160,6 @@ TEST_CASE("A gate may be moved; its tickets stay good") {
     CHECK_FALSE(elsewhere.try_admit());
     world.end("a");
     CHECK(elsewhere.try_admit());
-    world.gate = std::move(elsewhere);
+    world.gate = std::move(elsewhere);  // the diary closes it
     CHECK(world.submit("a") == "admitted");
 }
