@@ -46,6 +46,8 @@ public:
     /// no ticket (any more), and nothing was changed.
     /// **Progress**: lock-free, but for callbacks. **Cost**: one read-modify-write when nobody waits.
     SLUICE_API bool release() noexcept;
+    /// As release(), but the time of the turn says nothing: it failed, or was cut short. An adaptive limit does not learn from it.
+    SLUICE_API bool abandon() noexcept;
 
 private:
     friend class detail::GateState;

@@ -71,7 +71,8 @@ TurnTicket GateState::try_admit() noexcept {
 }
 
 void GateState::release(std::int64_t started_at) noexcept {
-    static_cast<void>(started_at);
+    if (adaptive_ && started_at != unmeasured)
+        turn_took(started_at);
     // Relaxed: a first guess for the CAS. It is not older than the ticket.
     GateWord seen{word_.load(memory_order_relaxed)};
     do {

@@ -20,10 +20,12 @@
 // costs no count of its own. `inside_` counts visits alone; the closer waits until only its own are left.
 
 #include "core/gate_backoff.hpp"
+#include "core/gate_limit.hpp"
 #include "core/gate_line.hpp"
 #include "core/gate_pacing.hpp"
 #include "core/words/gate_word.hpp"
 #include "core/words/waiter_word.hpp"
+#include "core/words/window_word.hpp"
 #include "gate/waiter.hpp"
 #include "sync/atomic.hpp"
 #include "sync/baton.hpp"
@@ -37,6 +39,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory_resource>
 #include <optional>
 #include <span>
@@ -80,7 +83,9 @@ public:
     // admit.cpp
     [[nodiscard]] TurnTicket try_admit() noexcept;
     [[nodiscard]] Submitted submit(TurnRequest&& request);
+    /// `started_at`: when the turn began, or `unmeasured`.
     void release(std::int64_t started_at) noexcept;
+    static constexpr std::int64_t unmeasured = std::numeric_limits<std::int64_t>::min();
 
     // leaving.cpp
     bool leave(TurnPlace place) noexcept;
@@ -145,7 +150,7 @@ private:
     void bring_up_joined() noexcept;
     void release_with_waiters(core::GateWord seen) noexcept;
     [[nodiscard]] TurnTicket ticket() noexcept {
-        return {this, 0};
+        return {this, adaptive_ ? now() : 0};
     }
 
     // admit.cpp, the way into the line.
@@ -195,6 +200,11 @@ private:
     [[nodiscard]] bool inside_callback() noexcept;
     [[nodiscard]] static Error outcome_error(core::WaiterPhase outcome);
 
+    // limit.cpp
+    void turn_took(std::int64_t started_at) noexcept;
+    void limit_lowered() noexcept;
+    void adapt() noexcept;
+
     // pause.cpp, timers.cpp
     bool resume_if_over() noexcept;
     bool end_pause() noexcept;
@@ -225,6 +235,7 @@ private:
 
     // Read by every admission, seldom written.
     alignas(sync::cache_line) sync::atomic<std::uint32_t> cap_;
+    const bool adaptive_;
     const EffectiveTurnConfig config_;
     const core::BackoffRules backoff_rules_;
     const std::chrono::nanoseconds began_;
@@ -244,6 +255,13 @@ private:
     sync::atomic<std::uint64_t> numbers_{0};
 
     std::array<sync::atomic<std::uint64_t>, 64> session_versions_{};  // only with max_queued_per_session
+
+    // The adaptive limit: the rule is its baton holder's, the words are added to by whoever ends a turn.
+    alignas(sync::cache_line) sync::Baton limit_baton_;
+    core::AdaptiveLimit limit_;
+    sync::atomic<std::uint64_t> window_{0};
+    sync::atomic<std::uint32_t> most_in_flight_{0};
+    sync::atomic<bool> rate_limited_{false};
 
     // Everything else.
     alignas(sync::cache_line) sync::atomic<std::uint64_t> backoff_;

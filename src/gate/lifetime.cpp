@@ -63,6 +63,7 @@ GateState::Memory GateState::layout(const EffectiveTurnConfig& config) noexcept 
 
 GateState::GateState(const EffectiveTurnConfig& config, const Memory& memory) noexcept
     : cap_(config.initial_concurrent_turns),
+      adaptive_(config.limit != LimitPolicy::fixed),
       config_(config),
       backoff_rules_(core::backoff_rules_of(config)),
       began_(config.clock->now()),
@@ -72,6 +73,8 @@ GateState::GateState(const EffectiveTurnConfig& config, const Memory& memory) no
       line_(memory.make<core::LineWaiter>(memory.line_at, memory.waiters),
             memory.make<core::LineGroup>(memory.groups_at, memory.groups),
             memory.make<std::uint32_t>(memory.buckets_at, memory.buckets)),
+      limit_({config.limit, config.min_concurrent_turns, config.max_concurrent_turns},
+             config.initial_concurrent_turns),
       backoff_(core::BackoffWord::of(backoff_rules_.base_ms, 0).bits),
       sessions_(config.max_live_sessions) {
     for (std::size_t index = waiters_.size(); index-- > 0;)

@@ -34,6 +34,7 @@ void GateState::note_rate_limit(std::chrono::nanoseconds retry_after) noexcept {
     GateWord seen = word();
     while (!step(seen, core::made_pause(seen))) {}
     arm_backoff();
+    limit_lowered();
 }
 
 void GateState::note_success() noexcept {

@@ -85,6 +85,11 @@ bool TurnTicket::release() noexcept {
     return true;
 }
 
+bool TurnTicket::abandon() noexcept {
+    started_at_ = detail::GateState::unmeasured;
+    return release();
+}
+
 bool SessionPermit::release() noexcept {
     detail::GateState* const gate = std::exchange(gate_, nullptr);
     if (gate == nullptr)
