@@ -15,7 +15,10 @@ using sync::memory_order_release;
 
 /// A turn ended that began at `started_at`. Its ticket is still held.
 void GateState::turn_took(std::int64_t started_at) noexcept {
-    const std::uint32_t in_flight = word().in_flight();
+    const core::GateWord seen_gate = word();
+    if (seen_gate.closed())
+        return;  // a ticket that outlives the gate may outlive its clock as well
+    const std::uint32_t in_flight = seen_gate.in_flight();
     std::uint32_t most = most_in_flight_.load(memory_order_relaxed);  // relaxed: a statistic
     while (most < in_flight &&
            !most_in_flight_.compare_exchange_weak(most, in_flight, memory_order_relaxed)) {}
