@@ -73,7 +73,28 @@ def mistakes_on_the_command_line_end_with_1():
     expect(replay(), 1, err="TRACE is required")
     expect(replay(shipped, "--bogus"), 1, err="--bogus")
     expect(replay(shipped, "--speed", "0"), 1, err="0 is not a number from 0.001 to 1000000")
-    expect(replay(shipped, "--engine", "gate"), 1, err="--engine gate is not built in yet")
+    expect(replay(shipped, "--engine", "pool"), 1, err="--engine pool is not built in yet")
+    expect(replay(shipped, "--engine", "gate", "--turns", "0"), 1, err="--turns")
+
+
+@test
+def turns_replay_in_simulated_time_to_the_same_bytes():
+    turns = trace("arrival_us,actor,lane,class,service_us,bytes\n" + "".join(
+        f"{i * 200_000},s{i % 40},serial,interactive,{3_000_000 + i % 7 * 900_000},{20_000 + i % 11 * 9_000}\n" for i in range(600)))
+    limits = ("--engine", "gate", "--tokens-per-minute", "2000000", "--requests-per-minute", "200", "--backoff-jitter", "0.5")
+    runs = [replay(turns, *limits, "--seed", seed, "--json", "-") for seed in ("1", "1", "2")]
+    for run in runs:
+        expect(run, 0)
+    assert runs[0].stdout == runs[1].stdout and runs[0].stderr == runs[1].stderr
+    assert runs[0].stdout != runs[2].stdout
+    report = json.loads(runs[0].stdout)
+    assert report["sound"] and sum(report["outcomes"].values()) == 600, report
+    assert report["backoff"]["rate_limits"] > 0 and report["backoff"]["pauses"] > 0, report
+    assert 0 < report["provider"]["share_of_tokens"] <= 1.1, report
+    for extra in (["--round-robin"], ["--adaptive", "aimd"], ["--adaptive", "gradient"], ["--queue", "0"],
+                  ["--max-wait", "0.5"], ["--sessions", "5", "--start-interval", "1"]):
+        done = json.loads(replay(turns, *limits, *extra, "--quiet", "--json", "-").stdout)
+        assert done["sound"] and sum(done["outcomes"].values()) == 600, (extra, done)
 
 
 @test

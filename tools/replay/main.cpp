@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "gate/turns.hpp"
 #include "interrupt.hpp"
 #include "options.hpp"
 #include "replay.hpp"
@@ -33,8 +34,7 @@ bool json_can_be_written(const Options& options) {
     return !options.json || *options.json == "-" || std::ofstream(*options.json, std::ios::app).good();
 }
 
-bool write_json(const std::string& path, const Report& report) {
-    const std::string json = report_json(report);
+bool write_json(const std::string& path, const std::string& json) {
     if (path == "-")
         return written(stdout, json);
     std::ofstream file(path, std::ios::trunc | std::ios::binary);
@@ -56,15 +56,26 @@ void tell_about(const LoadedTrace& loaded) {
     }
 }
 
-ExitCode write_report(const Options& options, const Report& report) {
+ExitCode write_report(const Options& options, const std::string& text, const std::string& json,
+                      ExitCode code) {
     const bool json_on_stdout = options.json == "-";
-    if (!options.quiet && !written(json_on_stdout ? stderr : stdout, report_text(report))) {
+    if (!options.quiet && !written(json_on_stdout ? stderr : stdout, text)) {
         return complain(ExitCode::usage, "the report cannot be written");
     }
-    if (options.json && !write_json(*options.json, report)) {
+    if (options.json && !write_json(*options.json, json)) {
         return complain(ExitCode::usage, fmt::format("{}: cannot be written", *options.json));
     }
-    return report.exit_code();
+    return code;
+}
+
+ExitCode run_turns(const LoadedTrace& loaded, const Options& options, const std::atomic<bool>& interrupted) {
+    const auto report = replay_turns(loaded, options, interrupted);
+    if (!report)
+        return complain(report.error().code, report.error().text);
+    const ExitCode code = report->interrupted ? ExitCode::interrupted
+                          : report->sound()   ? ExitCode::ok
+                                              : ExitCode::broken;
+    return write_report(options, turn_report_text(*report), turn_report_json(*report), code);
 }
 
 ExitCode run(int argc, const char* const* argv) {
@@ -83,10 +94,13 @@ ExitCode run(int argc, const char* const* argv) {
     tell_about(*loaded);
 
     const Interrupt interrupt;
+    if (options->engine == EngineKind::gate)
+        return run_turns(*loaded, *options, interrupt.flag());
     const auto report = replay(*loaded, *options, interrupt.flag());
     if (!report)
         return complain(report.error().code, report.error().text);
-    const ExitCode code = write_report(*options, *report);
+    const ExitCode code =
+        write_report(*options, report_text(*report), report_json(*report), report->exit_code());
     if (report->facts.stuck)
         std::_Exit(static_cast<int>(code));  // its threads still use all of the above
     return code;

@@ -157,6 +157,8 @@ Handles declare(CLI::App& app, Raw& raw) {
         ->type_name("S")
         ->group(engine);
 
+    declare_turn_options(app, options.turns);
+
     const char* const output = "Output";
     handles.json = app.add_option("--json", raw.json,
                                   "Write the report as JSON; - for standard output (text to standard error)")
@@ -186,9 +188,12 @@ Options finished(Raw raw, const Handles& given) {
         options.pace = {PaceKind::asap, 0};
     } else if (given.speed->count() > 0) {
         options.pace = {PaceKind::speed, raw.speed};
+    } else if (raw.engine == "gate" && given.utilisation->count() == 0) {
+        options.pace = {PaceKind::speed, 1};  // simulated time costs nothing
     } else {
         options.pace = {PaceKind::utilisation, raw.utilisation};
     }
+    options.engine = raw.engine == "gate" ? EngineKind::gate : EngineKind::executor;
     options.policy = raw.policy == "dedicated" ? Policy::dedicated : Policy::lent;
     options.work = raw.work == "sleep" ? WorkKind::sleep : WorkKind::spin;
     options.progress = raw.progress == "always"  ? ProgressMode::always
@@ -222,10 +227,8 @@ std::expected<Options, EarlyEnd> parse_options(int argc, const char* const* argv
     } catch (const CLI::ParseError& error) {
         return usage_error(error.what());
     }
-    if (raw.engine != "executor") {
-        return usage_error(
-            fmt::format("--engine {} is not built in yet; only --engine executor is", raw.engine));
-    }
+    if (raw.engine == "pool")
+        return usage_error("--engine pool is not built in yet; --engine executor and --engine gate are");
     if (given.json->count() > 0 && raw.json.empty())
         return usage_error("--json wants a file name, or -");
     return finished(std::move(raw), given);

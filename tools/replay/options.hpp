@@ -7,16 +7,19 @@
 #include <string>
 
 #include "exit_code.hpp"
+#include "gate/turn_options.hpp"
 #include "pacer.hpp"
 
 namespace sluice::replay {
 
+enum class EngineKind : std::uint8_t { executor, gate };
 enum class Policy : std::uint8_t { lent, dedicated };
 enum class WorkKind : std::uint8_t { spin, sleep };
 enum class ProgressMode : std::uint8_t { automatic, always, never };
 
 struct Options {
     std::string trace;
+    EngineKind engine = EngineKind::executor;
     Pace pace;
     unsigned workers = 0;  ///< 0: as many as the executor chooses
     Policy policy = Policy::lent;
@@ -30,6 +33,7 @@ struct Options {
     unsigned patience_s = 60;  ///< without any job ending while some should, before the run counts as stuck
     bool strict = false;
     std::optional<std::string> json;  ///< a path, or "-" for standard output
+    TurnOptions turns;                ///< for EngineKind::gate
     bool quiet = false;
     ProgressMode progress = ProgressMode::automatic;
 };

@@ -19,7 +19,8 @@ public:
           tokens_(static_cast<double>(tokens_per_minute), static_cast<double>(largest)) {}
 
     /// Nothing: it is taken. Else: when to come again.
-    [[nodiscard]] std::optional<std::chrono::nanoseconds> ask(std::chrono::nanoseconds now, std::uint64_t tokens) {
+    [[nodiscard]] std::optional<std::chrono::nanoseconds> ask(std::chrono::nanoseconds now,
+                                                              std::uint64_t tokens) {
         requests_.refill(now);
         tokens_.refill(now);
         const auto size = static_cast<double>(tokens);
@@ -33,7 +34,8 @@ public:
 
 private:
     struct Bucket {
-        Bucket(double each_minute, double least) : rate(each_minute / 60), most(std::max(rate * 10, least)), level(most) {}
+        Bucket(double each_minute, double least)
+            : rate(each_minute / 60), most(std::max(rate * 10, least)), level(most) {}
         void refill(std::chrono::nanoseconds now) {
             level = std::min(most, level + rate * std::chrono::duration<double>(now - filled_at).count());
             filled_at = now;

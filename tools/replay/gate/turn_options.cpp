@@ -23,15 +23,18 @@ void declare_turn_options(CLI::App& app, TurnOptions& options) {
         ->check(CLI::Range(1, 1'000'000))
         ->type_name("N")
         ->group(group);
-    app.add_option("--start-interval", options.start_interval_s, "Seconds between sessions' starts (default: 0)")
+    app.add_option("--start-interval", options.start_interval_s,
+                   "Seconds between sessions' starts (default: 0)")
         ->check(CLI::Range(0.0, 3'600.0))
         ->type_name("S")
         ->group(group);
-    app.add_option("--requests-per-minute", options.requests_per_minute, "What the provider takes (default: 240)")
+    app.add_option("--requests-per-minute", options.requests_per_minute,
+                   "What the provider takes (default: 240)")
         ->check(CLI::Range(1, 1'000'000))
         ->type_name("N")
         ->group(group);
-    app.add_option("--tokens-per-minute", options.tokens_per_minute, "What the provider takes (default: 2800000)")
+    app.add_option("--tokens-per-minute", options.tokens_per_minute,
+                   "What the provider takes (default: 2800000)")
         ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000'000'000}))
         ->type_name("N")
         ->group(group);
@@ -39,7 +42,8 @@ void declare_turn_options(CLI::App& app, TurnOptions& options) {
         ->check(CLI::Range(0.001, 3'600.0))
         ->type_name("S")
         ->group(group);
-    app.add_option("--backoff-jitter", options.backoff_jitter, "Random share by which a pause is longer (default: 0)")
+    app.add_option("--backoff-jitter", options.backoff_jitter,
+                   "Random share by which a pause is longer (default: 0)")
         ->check(CLI::Range(0.0, 1.0))
         ->type_name("J")
         ->group(group);
@@ -49,11 +53,13 @@ void declare_turn_options(CLI::App& app, TurnOptions& options) {
         ->group(group);
     static const std::map<std::string, AdaptiveKind> kinds{
         {"fixed", AdaptiveKind::fixed}, {"aimd", AdaptiveKind::aimd}, {"gradient", AdaptiveKind::gradient}};
-    app.add_option("--adaptive", options.adaptive, "What the limit follows: fixed, aimd or gradient (default: fixed)")
+    app.add_option("--adaptive", options.adaptive,
+                   "What the limit follows: fixed, aimd or gradient (default: fixed)")
         ->transform(CLI::Transformer(kinds))
         ->type_name("KIND")
         ->group(group);
-    app.add_flag("--round-robin", options.round_robin, "Sessions take turns instead of first come, first served")
+    app.add_flag("--round-robin", options.round_robin,
+                 "Sessions take turns instead of first come, first served")
         ->group(group);
 }
 

@@ -29,14 +29,15 @@ std::string_view name_of(AdaptiveKind kind) {
 }
 
 Json distribution(const Histogram& values) {
-    return {{"count", values.count()},       {"mean", values.mean()},          {"p50", values.quantile(0.5)},
-            {"p90", values.quantile(0.9)},   {"p99", values.quantile(0.99)},   {"p999", values.quantile(0.999)},
+    return {{"count", values.count()},     {"mean", values.mean()},        {"p50", values.quantile(0.5)},
+            {"p90", values.quantile(0.9)}, {"p99", values.quantile(0.99)}, {"p999", values.quantile(0.999)},
             {"max", values.max()}};
 }
 
 std::string durations(std::string_view name, const Histogram& values) {
     return fmt::format("  {:<22} {:>9} {:>9} {:>9} {:>9}\n", name, duration(values.quantile(0.5)),
-                       duration(values.quantile(0.9)), duration(values.quantile(0.99)), duration(values.max()));
+                       duration(values.quantile(0.9)), duration(values.quantile(0.99)),
+                       duration(values.max()));
 }
 
 }  // namespace
@@ -44,7 +45,8 @@ std::string durations(std::string_view name, const Histogram& values) {
 bool TurnReport::sound() const {
     return accounted() == turns && last.admitted == last.released + last.in_flight && last.in_flight == 0 &&
            last.queued == last.left_queue() + last.waiting && last.waiting == 0 && last.live_sessions == 0 &&
-           last.admitted_from_queue == admitted_from_queue && last.admitted == admitted_from_queue + admitted_at_once;
+           last.admitted_from_queue == admitted_from_queue &&
+           last.admitted == admitted_from_queue + admitted_at_once;
 }
 
 double TurnReport::share_of_requests() const {
@@ -59,24 +61,26 @@ std::string turn_report_text(const TurnReport& r) {
     auto out = std::back_inserter(text);
     fmt::format_to(out, "trace      {}: {} in {}, speed {:g}, {} of simulated time\n", r.trace_name,
                    counted(r.turns, "turn"), counted(r.sessions, "session"), r.speed, duration(r.span_ns));
-    fmt::format_to(out, "gate       {} at once ({}), {} may wait for {}, {}\n", counted(r.options.max_turns, "turn"),
-                   name_of(r.options.adaptive), grouped(r.options.queue),
-                   duration(static_cast<std::uint64_t>(r.options.max_wait_s * 1e9)),
+    fmt::format_to(out, "gate       {} at once ({}), {} may wait for {}, {}\n",
+                   counted(r.options.max_turns, "turn"), name_of(r.options.adaptive),
+                   grouped(r.options.queue), duration(static_cast<std::uint64_t>(r.options.max_wait_s * 1e9)),
                    r.options.round_robin ? "sessions take turns" : "first come, first served");
     fmt::format_to(out, "provider   {} and {} tokens a minute\n",
                    counted(r.options.requests_per_minute, "request"), grouped(r.options.tokens_per_minute));
     fmt::format_to(out, "turns      {} = {} served + {} rejected + {} expired + {} failed", grouped(r.turns),
                    grouped(r.served), grouped(r.rejected), grouped(r.expired), grouped(r.failed));
     if (r.without_session + r.cancelled + r.not_reached > 0)
-        fmt::format_to(out, " + {} without a session + {} cancelled + {} not reached", grouped(r.without_session),
-                       grouped(r.cancelled), grouped(r.not_reached));
-    fmt::format_to(out, "\n           {}\n", r.sound() ? "every turn has one outcome, and the gate's books balance"
-                                                         : "BROKEN: the numbers do not add up");
+        fmt::format_to(out, " + {} without a session + {} cancelled + {} not reached",
+                       grouped(r.without_session), grouped(r.cancelled), grouped(r.not_reached));
+    fmt::format_to(out, "\n           {}\n",
+                   r.sound() ? "every turn has one outcome, and the gate's books balance"
+                             : "BROKEN: the numbers do not add up");
     fmt::format_to(out, "admitted   {} at once, {} from the queue; at most {} in flight, {} waiting\n",
                    grouped(r.admitted_at_once), grouped(r.admitted_from_queue), grouped(r.peak_in_flight),
                    grouped(r.peak_waiting));
     fmt::format_to(out, "positions  {} at the median when queued, {} at p99, {} at most; told {} times\n",
-                   r.position.quantile(0.5), r.position.quantile(0.99), r.position.max(), grouped(r.positions_told));
+                   r.position.quantile(0.5), r.position.quantile(0.99), r.position.max(),
+                   grouped(r.positions_told));
     fmt::format_to(out, "backoff    {} began after {}, {} in all", counted(r.pauses, "pause"),
                    counted(r.rate_limits, "rate limit"), duration(r.paused_ns));
     if (r.options.adaptive != AdaptiveKind::fixed)
@@ -123,7 +127,8 @@ std::string turn_report_json(const TurnReport& r) {
           {"cancelled", r.cancelled},
           {"not_reached", r.not_reached}}},
         {"admitted", {{"at_once", r.admitted_at_once}, {"from_queue", r.admitted_from_queue}}},
-        {"peak", {{"in_flight", r.peak_in_flight}, {"waiting", r.peak_waiting}, {"sessions", r.peak_sessions}}},
+        {"peak",
+         {{"in_flight", r.peak_in_flight}, {"waiting", r.peak_waiting}, {"sessions", r.peak_sessions}}},
         {"wait_ns", distribution(r.wait_ns)},
         {"latency_ns", distribution(r.latency_ns)},
         {"session_start_ns", distribution(r.session_start_ns)},

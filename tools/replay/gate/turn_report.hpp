@@ -22,11 +22,11 @@ struct TurnReport {
 
     // What became of each turn: these add up to `turns`.
     std::uint64_t served = 0;
-    std::uint64_t rejected = 0;          ///< the queue was full
-    std::uint64_t expired = 0;           ///< waited too long
-    std::uint64_t failed = 0;            ///< the provider refused all attempts
-    std::uint64_t without_session = 0;   ///< no live session was to be had
-    std::uint64_t cancelled = 0;         ///< of a session that ended before its turn came
+    std::uint64_t rejected = 0;         ///< the queue was full
+    std::uint64_t expired = 0;          ///< waited too long
+    std::uint64_t failed = 0;           ///< the provider refused all attempts
+    std::uint64_t without_session = 0;  ///< no live session was to be had
+    std::uint64_t cancelled = 0;        ///< of a session that ended before its turn came
     bool interrupted = false;
     std::uint64_t not_reached = 0;  ///< after an interrupt
 
@@ -41,9 +41,9 @@ struct TurnReport {
     std::uint64_t peak_waiting = 0;
     std::uint64_t peak_sessions = 0;
     std::uint64_t least_limit = 0;
-    observe::Histogram wait_ns;      ///< of served turns: start minus intended arrival, all attempts
-    observe::Histogram latency_ns;   ///< end minus intended arrival
-    observe::Histogram position;     ///< at queueing
+    observe::Histogram wait_ns;     ///< of served turns: start minus intended arrival, all attempts
+    observe::Histogram latency_ns;  ///< end minus intended arrival
+    observe::Histogram position;    ///< at queueing
     observe::Histogram session_start_ns;
 
     // The provider.

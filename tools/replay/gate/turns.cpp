@@ -51,8 +51,12 @@ TurnGateConfig make_config(const Options& options, Clock& clock) {
 class Simulation {
 public:
     Simulation(const LoadedTrace& loaded, const Options& options, Plan plan, TurnReport& report)
-        : trace_(loaded.trace), options_(options.turns), plan_(std::move(plan)), report_(report),
-          sessions_(trace_.actors.size()), provider_(options_.requests_per_minute, options_.tokens_per_minute, largest()),
+        : trace_(loaded.trace),
+          options_(options.turns),
+          plan_(std::move(plan)),
+          report_(report),
+          sessions_(trace_.actors.size()),
+          provider_(options_.requests_per_minute, options_.tokens_per_minute, largest()),
           gate_(make_config(options, clock_)) {
         for (const PlannedJob& job : plan_.jobs)
             ++sessions_[trace_.rows[job.row].actor].left;
