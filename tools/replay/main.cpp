@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "gate/turns.hpp"
 #include "interrupt.hpp"
 #include "options.hpp"
 #include "replay.hpp"
@@ -15,6 +14,7 @@
 #include "report_text.hpp"
 #include "text.hpp"
 #include "trace/trace.hpp"
+#include "turns/simulation.hpp"
 
 namespace {
 

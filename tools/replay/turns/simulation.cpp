@@ -1,4 +1,4 @@
-#include "gate/turns.hpp"
+#include "turns/simulation.hpp"
 
 #include <algorithm>
 #include <deque>
@@ -11,8 +11,8 @@
 #include <sluice/clock.hpp>
 #include <sluice/turn_gate.hpp>
 
-#include "gate/provider.hpp"
 #include "pacer.hpp"
+#include "turns/provider.hpp"
 
 namespace sluice::replay {
 namespace {

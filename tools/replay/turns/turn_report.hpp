@@ -6,8 +6,8 @@
 
 #include <sluice/turn_snapshot.hpp>
 
-#include "gate/turn_options.hpp"
 #include "observe/histogram.hpp"
+#include "turns/turn_options.hpp"
 
 namespace sluice::replay {
 

@@ -4,10 +4,10 @@
 #include <atomic>
 #include <expected>
 
-#include "gate/turn_report.hpp"
 #include "options.hpp"
 #include "replay.hpp"
 #include "trace/trace.hpp"
+#include "turns/turn_report.hpp"
 
 namespace sluice::replay {
 

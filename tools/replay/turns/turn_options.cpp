@@ -1,4 +1,4 @@
-#include "gate/turn_options.hpp"
+#include "turns/turn_options.hpp"
 
 #include <map>
 #include <string>

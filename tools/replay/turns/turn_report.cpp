@@ -1,4 +1,4 @@
-#include "gate/turn_report.hpp"
+#include "turns/turn_report.hpp"
 
 #include <array>
 #include <iterator>
