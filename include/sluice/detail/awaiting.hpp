@@ -71,7 +71,8 @@ public:
             run = [](Continuation& self) noexcept {
                 auto& awaiter = static_cast<Awaiter&>(self);
                 awaiter.run = [](Continuation& again) noexcept { static_cast<Awaiter&>(again).resume(); };
-                Post chosen = std::move(awaiter.post_);  // once it has been called the frame may go at any moment
+                Post chosen =
+                    std::move(awaiter.post_);  // once it has been called the frame may go at any moment
                 hand_over(chosen, awaiter);
             };
         }

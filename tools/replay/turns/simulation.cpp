@@ -27,7 +27,7 @@ nanoseconds seconds(double s) {
     return nanoseconds(static_cast<std::int64_t>(s * 1e9));
 }
 
-TurnGateConfig make_config(const Options& options, Clock& clock) {
+TurnGateConfig make_config(const Options& options, sluice::Clock& clock) {
     const TurnOptions& turns = options.turns;
     TurnGateConfig config;
     config.max_concurrent_turns = static_cast<std::int64_t>(turns.max_turns);
