@@ -1,5 +1,6 @@
 // Goal: queued jobs end in time, and at once when their submitter no longer wants them (E24, E25); started ones finish.
 // Method: jobs behind a held actor or worker, by themselves, in masses, and raced against everything that may end them.
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <random>
@@ -125,7 +126,9 @@ TEST_CASE("E24 thousands of deadlines, in any order, each at its time; what star
         CHECK(value_of(actor.read([](const int& n) { return n; })) == ran);
         const JobTotals totals = executor.snapshot().jobs;
         CHECK(totals.accepted == totals.completed());
-        CHECK(totals.deadline_exceeded == jobs.size() - static_cast<std::size_t>(ran));
+        // On a slow machine a deadline may have passed before its job was submitted: refused then, and not accepted.
+        CHECK(totals.deadline_exceeded + executor.snapshot().refused.other ==
+              jobs.size() - static_cast<std::size_t>(ran));
     });
 }
 
