@@ -65,6 +65,7 @@ public:
     /// As the constructor, with the error as a value.
     [[nodiscard]] static Result<TurnGate> create(const TurnGateConfig& config = {});
 
+    /// A gate that was moved from can be destroyed or assigned to, and nothing else.
     TurnGate(TurnGate&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
     TurnGate& operator=(TurnGate&& other) noexcept {
         if (this != &other) {

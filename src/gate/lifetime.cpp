@@ -120,7 +120,8 @@ GateState::Visit::Visit(GateState& gate) noexcept : gate_(gate) {
 GateState::Visit::~Visit() {
     gate_.deliver(mail);
     gate_.inside_.fetch_sub(1, memory_order_seq_cst);
-    if (gate_.word().closed())
+    // seq_cst: the closer sets `closed` and reads `inside_`, this is the other way round; one of the two sees the other.
+    if (core::GateWord{gate_.word_.load(memory_order_seq_cst)}.closed())
         sync::wake_all(gate_.inside_);
     gate_.unref();
 }

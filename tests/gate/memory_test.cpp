@@ -4,6 +4,7 @@
 #include <sluice/turn_gate.hpp>
 
 #include "support/malloc_counter.hpp"
+#include "support/sanitizers.hpp"
 
 #include <doctest/doctest.h>
 
@@ -11,6 +12,15 @@
 #include <memory>
 #include <mutex>
 #include <variant>
+
+#if defined(__linux__)
+#define SLUICE_TEST_CAN_FORBID_CALLS
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#endif
 
 using namespace sluice;
 using sluice::test::call_counting_available;
@@ -78,6 +88,46 @@ TEST_CASE("T13: a snapshot and the ends of turns that nobody counts allocate not
               }
           }) == CallCounts{});
 }
+
+#ifdef SLUICE_TEST_CAN_FORBID_CALLS
+// Goal: no system call. Method: a child that has asked the kernel to kill it for any but read, write, exit and sigreturn.
+TEST_CASE("T13: try_admit, release, joining and being granted make no system call" *
+          doctest::skip(test::under_sanitizer)) {
+    ManualClock clock;
+    TurnGate gate({.max_concurrent_turns = 1, .clock = &clock});
+    const auto work = [&] {
+        std::uint64_t granted = 0;
+        for (int i = 0; i < 100'000; ++i) {
+            TurnTicket held = gate.try_admit();
+            const Submitted waiting = gate.submit({.on_admitted = [&granted](TurnTicket) { ++granted; }});
+            if (!std::holds_alternative<Queued>(waiting))
+                return false;
+            held.release();
+        }
+        return granted == 100'000 && gate.snapshot().in_flight == 0;
+    };
+    REQUIRE(work());  // the sweep is set
+    const auto in_child = [](auto&& body) {
+        const pid_t child = fork();
+        if (child == 0) {
+            if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) != 0)
+                _exit(77);
+            syscall(SYS_exit, body() ? 0 : 1);
+        }
+        int status = 0;
+        waitpid(child, &status, 0);
+        return status;
+    };
+    const int status = in_child(work);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
+        MESSAGE("not shown: this kernel has no seccomp");
+        return;
+    }
+    CHECK(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 0);
+    CHECK(WIFSIGNALED(in_child([] { return getppid() != 0; })));  // the kernel means it
+}
+#endif
 
 TEST_CASE("the counter sees what a lock and an allocation cost" * doctest::skip(!call_counting_available())) {
     std::mutex mutex;
