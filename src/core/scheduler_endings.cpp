@@ -104,7 +104,7 @@ void Scheduler::permit_back() noexcept {
 void Scheduler::fail_chain(JobChain chain, FailReason reason) noexcept {
     Job* job = chain.first;
     for (std::uint32_t left = chain.count; left != 0; --left) {
-        Job* next = job->next;
+        Job* next = job->next;  // as many as are linked. NOLINT(clang-analyzer-core.NullDereference)
         job->fail = reason;
         failed_.append(*job);
         job = next;

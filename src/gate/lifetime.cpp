@@ -21,7 +21,6 @@ namespace sluice::detail {
 
 using core::GateWord;
 using sync::memory_order_acq_rel;
-using sync::memory_order_relaxed;
 using sync::memory_order_seq_cst;
 
 /// Where the parts lie in the one block of memory, and how many there are of each.

@@ -8,7 +8,6 @@
 namespace sluice::detail {
 
 using core::WindowWord;
-using sync::memory_order_acq_rel;
 using sync::memory_order_acquire;
 using sync::memory_order_relaxed;
 using sync::memory_order_release;

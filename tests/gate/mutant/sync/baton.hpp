@@ -4,7 +4,7 @@
 // more: there the baton is put down although somebody asked, so now and then a slot stays idle while somebody waits. The stress that
 // passes on the gate must fail on this one.
 
-#define Baton SoundBaton
+#define Baton SoundBaton  // NOLINT(readability-identifier-naming): the class's name
 #include "../../../../src/sync/baton.hpp"
 #undef Baton
 
