@@ -31,8 +31,7 @@ public:
 
     /// The submitter. `name` has at most `most` characters.
     void set(std::string_view name) noexcept {
-        std::array<std::uint64_t, word_count> words{};
-        std::memcpy(words.data(), name.data(), name.size());
+        const Words words = words_of(name);
         // Relaxed, as in equals(): the waiter's word orders them.
         length_.store(static_cast<std::uint32_t>(name.size()), sync::memory_order_relaxed);
         for (std::size_t i = 0; i * 8 < name.size(); ++i)
@@ -42,8 +41,7 @@ public:
     [[nodiscard]] bool equals(std::string_view name) const noexcept {
         if (length_.load(sync::memory_order_relaxed) != name.size())
             return false;
-        std::array<std::uint64_t, word_count> words{};
-        std::memcpy(words.data(), name.data(), name.size());
+        const Words words = words_of(name);
         for (std::size_t i = 0; i * 8 < name.size(); ++i)
             if (words_[i].load(sync::memory_order_relaxed) != words[i])
                 return false;
@@ -64,6 +62,14 @@ public:
 private:
     static constexpr std::size_t word_count = most / 8;
     static_assert(most % 8 == 0);
+    using Words = std::array<std::uint64_t, word_count>;
+
+    [[nodiscard]] static Words words_of(std::string_view name) noexcept {
+        Words words{};
+        if (!name.empty())  // its data() may be null, which memcpy may not be given
+            std::memcpy(words.data(), name.data(), name.size());
+        return words;
+    }
 
     sync::atomic<std::uint32_t> length_{0};
     std::array<sync::atomic<std::uint64_t>, word_count> words_{};

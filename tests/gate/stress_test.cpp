@@ -285,6 +285,7 @@ TEST_CASE(
         REQUIRE((head == 1 || head == 100));
         REQUIRE(next == (head == 1 ? 0 : 1));
         expired += head == 100 ? 1U : 0U;
+        gate.shutdown();  // nobody is admitted into what is about to go
     }
     MESSAGE("the deadline won ", expired, " of ", rounds);
 }
