@@ -192,8 +192,8 @@ bool JobHandle::attach(Continuation& continuation) noexcept {
 bool JobHandle::take_back_continuation() noexcept {
     std::uint32_t word = node_->state.load(memory_order_acquire);  // pairs with the release in complete()
     while (!job_word::done(word)) {
-        // relaxed: nothing is published by taking something back. acquire on failure: as above.
-        if (node_->state.compare_exchange_weak(word, word & ~job_word::continuation_bit, memory_order_relaxed,
+        // acquire: as above, in either case (nothing is published by taking something back).
+        if (node_->state.compare_exchange_weak(word, word & ~job_word::continuation_bit, memory_order_acquire,
                                                memory_order_acquire)) {
             return true;
         }
