@@ -34,6 +34,7 @@ enum class ErrorCode : std::uint8_t {
     out_of_memory,          ///< the memory resource had nothing left for the job
     forked,                 ///< the executor belongs to the parent process
     session_limit,          ///< as many sessions are live as may be; Error::limit() names the bound
+    never_fits,             ///< the item alone is larger than a whole budget; trying again is no use
 };
 
 /// The name of a code as it stands above, for logs and metrics.

@@ -14,6 +14,7 @@
 #include <sluice/config.hpp>
 #include <sluice/detail/engine_ref.hpp>
 #include <sluice/error.hpp>
+#include <sluice/shutdown.hpp>
 #include <sluice/snapshot.hpp>
 
 namespace sluice {
@@ -47,12 +48,6 @@ public:
 
 private:
     detail::ContextRef context_;
-};
-
-/// What happens to queued jobs at the end.
-enum class Shutdown : std::uint8_t {
-    drain,  ///< all accepted jobs run
-    cancel  ///< queued jobs complete with `shut_down`; running ones finish
 };
 
 /// Runs jobs against keyed state: reads of one actor in parallel, mutations alone, heavy initialisation under
@@ -116,7 +111,7 @@ public:
     template <class Context, MutateJob<Context> F>
     auto submit(std::string_view id, Lane lane, const JobOptions& options, F&& fn) const;
 
-    /// Starts shutting down (E22); returns at once. Later submissions complete with `shut_down`. May be called
+    /// Starts shutting down (E22); returns at once. What is queued runs, or completes with `shut_down`. Later submissions complete with `shut_down`. May be called
     /// again, and turn a drain into a cancel.
     void shutdown(Shutdown mode) noexcept;
     /// Waits until all accepted jobs have ended, after shutdown(). **Errors**: `would_deadlock` on the

@@ -1,6 +1,7 @@
 // Everything that Sluice offers, for those who do not mind the compile time.
 #pragma once
 
+#include <sluice/bounded_pool.hpp>
 #include <sluice/clock.hpp>
 #include <sluice/executor.hpp>
 #include <sluice/future.hpp>

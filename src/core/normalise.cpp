@@ -1,5 +1,7 @@
 #include "core/normalise.hpp"
 
+#include "core/range_checker.hpp"
+
 #include <algorithm>
 #include <array>
 
@@ -41,13 +43,6 @@ constexpr std::int64_t queue_max = std::int64_t{1} << 40;
 constexpr std::int64_t nodes_max = std::int64_t{1} << 32;
 constexpr std::int64_t second_ns = 1'000'000'000;
 
-struct Range {
-    std::string_view field;
-    std::int64_t least;
-    std::int64_t most;
-    std::string_view text;
-};
-
 constexpr Range pool_size_range{"pool_size", 1, pool_size_max, "1..256"};
 constexpr Range actor_cap_range{"actor_cap", 1, pool_size_max, "1..256"};
 constexpr Range read_cap_range{"read_cap", 1, pool_size_max, "1..256"};
@@ -62,29 +57,6 @@ constexpr Range reserve_nodes_range{"reserve_nodes", 0, nodes_max, "0..2^32"};
 constexpr Range fixed_nodes_range{"reserve_nodes", 1, nodes_max, "1..2^32 with fixed_capacity"};
 constexpr Range cpu_range{"cpus", 0, 4'095, "0..4095 for each CPU"};
 constexpr std::size_t prefix_max = 9;  // The system keeps 15 characters; "-sched" and "-w255" must fit.
-
-/// Collects the first value that is out of its range.
-class Checker {
-public:
-    void check(std::int64_t value, const Range& range) {
-        if (value < range.least || value > range.most)
-            refuse(range.field, std::to_string(value), range.text);
-    }
-    void check(const std::optional<std::int64_t>& value, const Range& range) {
-        if (value)
-            check(*value, range);
-    }
-    void refuse(std::string_view field, std::string value, std::string_view range) {
-        if (!problem_)
-            problem_ = ConfigProblem{field, std::move(value), range};
-    }
-    [[nodiscard]] const std::optional<ConfigProblem>& problem() const {
-        return problem_;
-    }
-
-private:
-    std::optional<ConfigProblem> problem_;
-};
 
 [[nodiscard]] std::optional<ConfigProblem> find_problem(const Config& config) {
     Checker checker;

@@ -18,7 +18,6 @@
 #include "core/scheduler.hpp"
 #include "executor/actor_cell.hpp"
 #include "executor/admission.hpp"
-#include "executor/cheap_clock.hpp"
 #include "executor/counters.hpp"
 #include "executor/home.hpp"
 #include "executor/job_node.hpp"
@@ -26,6 +25,7 @@
 #include "executor/thread_slot.hpp"
 #include "executor/worker.hpp"
 #include "memory/node_pool.hpp"
+#include "platform/cheap_clock.hpp"
 #include "platform/process.hpp"
 #include "sync/atomic.hpp"
 #include "sync/cache_line.hpp"
@@ -277,7 +277,7 @@ private:
     // Constant after the start.
     const EffectiveConfig config_;
     std::pmr::memory_resource* const resource_;
-    const CheapClock clock_;
+    const platform::CheapClock clock_;
     const std::int64_t spin_budget_ns_;
     const std::int64_t give_back_ns_;
     const bool spins_always_;

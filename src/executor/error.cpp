@@ -17,7 +17,7 @@ struct CodeText {
     std::string_view sentence;
 };
 
-constexpr std::array<CodeText, 18> code_texts{{
+constexpr std::array<CodeText, 19> code_texts{{
     {"none", "no error"},
     {"actor_not_registered", "no such actor is registered"},
     {"actor_removed", "the actor was removed while the job was queued"},
@@ -37,6 +37,7 @@ constexpr std::array<CodeText, 18> code_texts{{
     {"out_of_memory", "there was no memory for the job"},
     {"forked", "the executor belongs to the parent process"},
     {"session_limit", "as many sessions are live as may be"},
+    {"never_fits", "the item alone is larger than the whole budget"},
 }};
 
 const CodeText& text_of(ErrorCode code) noexcept {

@@ -14,6 +14,7 @@
 #include "core/job.hpp"
 #include "core/words/job_word.hpp"
 #include "sync/atomic.hpp"
+#include "sync/name_pair.hpp"
 
 #include <sluice/detail/continuation.hpp>
 #include <sluice/detail/job_handle.hpp>
@@ -32,25 +33,7 @@ class Engine;
 class StopWatch;
 struct ActorCell;
 
-/// Request id and label in one line of bytes, readable while they are written (see above).
-class JobNames {
-public:
-    /// Submitter only. The two must fit into max_name_bytes.
-    void set(std::string_view request_id, std::string_view label) noexcept;
-
-    /// What was set, copied out; garbage of bounded size if the node was recycled meanwhile.
-    struct Copy {
-        std::array<char, max_name_bytes + 2> bytes;
-        [[nodiscard]] std::string_view request_id() const noexcept;
-        [[nodiscard]] std::string_view label() const noexcept;
-    };
-    [[nodiscard]] Copy get() const noexcept;
-
-private:
-    // Byte 0 and 1: the lengths; then the characters. Words, because a snapshot may read while a submitter writes.
-    std::array<sync::atomic<std::uint64_t>, (max_name_bytes + 2) / 8> words_{};
-    static_assert((max_name_bytes + 2) % 8 == 0);
-};
+static_assert(sync::NamePair::most_bytes == max_name_bytes);
 
 struct alignas(64) JobNode : core::Job {
     // Line 0, with core::Job, whose end the small ones fill: all that admitting and running touch.
@@ -80,7 +63,7 @@ struct alignas(64) JobNode : core::Job {
     alignas(16) std::array<std::byte, inline_payload_bytes> inline_payload;
 
     // The last: touched only by jobs that have names.
-    JobNames names;
+    sync::NamePair names;  ///< request id and label
 };
 
 inline core::JobTimer& timer_of(core::Job& job) noexcept {

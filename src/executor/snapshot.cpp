@@ -21,7 +21,7 @@ struct SeenJob {
     Lane lane;
     JobClass job_class;
     std::int64_t enqueued_at;
-    JobNames::Copy names;
+    sync::NamePair::Copy names;
 };
 
 /// Reads a node whole, or not at all: nullopt if it is not a queued (or executing) job, or changed meanwhile.
@@ -33,13 +33,13 @@ std::optional<SeenJob> see(const JobNode& node, bool with_names) noexcept {
     const std::uintptr_t who =
         node.who.load(memory_order_acquire);  // acquire: these loads stay before the second look
     const std::int64_t enqueued_at = node.enqueued_at.load(memory_order_acquire);
-    std::optional<JobNames::Copy> names;
+    std::optional<sync::NamePair::Copy> names;
     if (with_names)
         names = node.names.get();
     if (!job_word::same_queued_life(before, node.state.load(memory_order_acquire)))
         return std::nullopt;
     return SeenJob{reinterpret_cast<ActorCell*>(who & ~std::uintptr_t{15}), static_cast<Lane>(who & 3U),
-                   static_cast<JobClass>((who >> 2U) & 1U), enqueued_at, names.value_or(JobNames::Copy{})};
+                   static_cast<JobClass>((who >> 2U) & 1U), enqueued_at, names.value_or(sync::NamePair::Copy{})};
 }
 
 JobTotals sum(JobTotals left, const JobTotals& right) noexcept {
@@ -196,11 +196,11 @@ std::vector<RunningMutation> Engine::running_mutations() {
         if (!Registry::try_retain(*job->cell))
             continue;
         const ActorRef cell(job->cell);
-        std::string label(job->names.label());
+        std::string label(job->names.second());
         if (label.empty())
             label = std::string(to_string(job->job_class)) + "/" + std::string(to_string(job->lane));
         running.push_back(
-            {std::string(cell.id()), std::string(job->names.request_id()), std::move(label),
+            {std::string(cell.id()), std::string(job->names.first()), std::move(label),
              std::chrono::nanoseconds(std::max<std::int64_t>(
                  0, clock_.now() - worker->run_started_at.load(memory_order_relaxed)))});  // a time
     }
@@ -243,7 +243,7 @@ MutationState Engine::mutation_state(std::string_view actor, std::string_view re
         if (!job || job->cell != cell.get() || job->lane != Lane::mutating)
             return;
         const bool executing = is_executing(node);
-        if (job->names.request_id() == request_id) {
+        if (job->names.first() == request_id) {
             (executing ? running : queued) = true;
         } else {
             other |= executing;

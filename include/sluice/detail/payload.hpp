@@ -51,8 +51,8 @@ union Manual {
     Value value;
 };
 
-/// A job of one step. `Context` is const in the lanes that only read. `InstallIsFence` makes it the one-step
-/// form of a heavy job: built outside any exclusion, then one empty exclusive step.
+/// A job of one step. `Context` is const in the lanes that only read, and void for a job that is called with nothing.
+/// `InstallIsFence` makes it the one-step form of a heavy job: built outside any exclusion, then one empty exclusive step.
 template <class F, class Context, class R, bool InstallIsFence = false>
 class OneStep {
 public:
@@ -66,8 +66,14 @@ private:
     static OneStep& cast(void* self) noexcept {
         return *static_cast<OneStep*>(self);
     }
-    void run(Context& context) {
-        result_.emplace_from([&]() -> R { return std::invoke(std::move(fn_.value), context); });
+    void run(void* context) {
+        result_.emplace_from([&]() -> R {
+            if constexpr (std::is_void_v<Context>) {
+                return std::invoke_r<R>(std::move(fn_.value));
+            } else {
+                return std::invoke(std::move(fn_.value), *static_cast<Context*>(context));
+            }
+        });
     }
 
     Manual<F> fn_;
@@ -75,7 +81,7 @@ private:
 
 public:
     static constexpr JobOps ops{
-        .run = [](void* self, void* context) { cast(self).run(*static_cast<Context*>(context)); },
+        .run = [](void* self, void* context) { cast(self).run(context); },
         .install = InstallIsFence ? +[](void*, void*) {} : nullptr,
         .destroy_closure = [](void* self) noexcept { cast(self).fn_.destroy(); },
         .destroy_result =

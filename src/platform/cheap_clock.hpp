@@ -1,6 +1,6 @@
 #pragma once
 
-// The engine's own time line: nanoseconds from one cycle-counter reading (about 11 ns; a clock_gettime per job would cost
+// A time line of one's own: nanoseconds from one cycle-counter reading (about 11 ns; a clock_gettime per job would cost
 // a third of the throughput). Right for differences, which is all that estimates, budgets and ages need.
 
 #include "platform/clock.hpp"
@@ -8,15 +8,15 @@
 
 #include <cstdint>
 
-namespace sluice::detail {
+namespace sluice::platform {
 
 class CheapClock {
 public:
-    CheapClock() noexcept : ns_per_cycle_(platform::ns_per_cycle()), origin_(platform::cycles()) {}
+    CheapClock() noexcept : ns_per_cycle_(ns_per_cycle()), origin_(cycles()) {}
 
     /// Nanoseconds since this clock was made. **Thread**: any. **Progress**: wait-free.
     [[nodiscard]] std::int64_t now() const noexcept {
-        return static_cast<std::int64_t>(static_cast<double>(platform::cycles() - origin_) * ns_per_cycle_);
+        return static_cast<std::int64_t>(static_cast<double>(cycles() - origin_) * ns_per_cycle_);
     }
 
 private:
@@ -24,4 +24,4 @@ private:
     std::uint64_t origin_;
 };
 
-}  // namespace sluice::detail
+}  // namespace sluice::platform
