@@ -59,11 +59,19 @@ struct alignas(sync::cache_line) PoolSlot {
         // acquire: partner of the releases that queue and end the item.
         return {word.load(sync::memory_order_acquire)};
     }
-    /// Out of `queued`: true for the one that did it.
+    /// Out of `queued`: true for the one that did it. False only if the item of the life `seen` has left the queue: a handle
+    /// that is dropped meanwhile changes the word too, and a taker that took it for an end would lose the item.
     [[nodiscard]] bool leave_queue(core::ItemWord seen, core::ItemPhase phase) noexcept {
-        // acq_rel. Acquire: partner of the enqueuer's release; the item is whole. Release: partner of load() by handles.
-        return word.compare_exchange_strong(seen.bits, core::moved_to(seen, phase).bits,
-                                            sync::memory_order_acq_rel, sync::memory_order_relaxed);
+        const std::uint64_t life = seen.generation();
+        while (seen.queued() && seen.generation() == life) {
+            // acq_rel. Acquire: partner of the enqueuer's release; the item is whole. Release: partner of load() by handles.
+            // relaxed on failure: nothing is read but the word.
+            if (word.compare_exchange_weak(seen.bits, core::moved_to(seen, phase).bits, sync::memory_order_acq_rel,
+                                           sync::memory_order_relaxed)) {
+                return true;
+            }
+        }
+        return false;
     }
 };
 

@@ -21,10 +21,11 @@
 // positions; a CAS on `epoch_` makes that one current. All who meet a frozen cell help, and all compute the same from the
 // frozen cells. A ring has twice as many cells as the lane may hold items, so each compaction is paid for by at least as
 // many pushes as that.
-// A helper that fell asleep writes nothing wrong: it reads the cell to replace, and what to replace it by, and after that
-// asks whether the epoch is still its own; the cell's CAS fails if it was replaced since, for positions only grow. It may
-// freeze cells of a later epoch: that costs a compaction that was not needed, and loses nothing, because the seat moves
-// before the cell does, so that whoever asks finds the item alive.
+// A helper that fell asleep does nothing wrong. What it copies, it has found in cells of the positions that it expects; as
+// positions are never used twice, these are the frozen cells that all others read. What it writes, it writes over a lower
+// position: then the new ring is not whole yet, and the others write the same. It may freeze cells of a later epoch: that
+// costs a compaction that was not needed, and loses nothing, because the seat moves before the cell does, so that whoever
+// asks finds the item alive.
 //
 // Orders: seq_cst for all, because a push is half of the handshake of sync/lookout.hpp (announce, then ask who looks;
 // count oneself out, then look). The model is tests/models/lane_queue.pml.
@@ -51,12 +52,15 @@ namespace sluice::sync {
 struct LaneQueueRules {
     /// Who copies believes what the frozen cell records; a mutant asks again, and helpers disagree.
     static constexpr bool believe_the_freeze = true;
-    /// A helper asks for the epoch after it has read, and before it writes.
-    static constexpr bool ask_for_the_epoch = true;
-    /// The item's seat moves before its cell does.
-    static constexpr bool seat_before_cell = true;
-    /// Where a thread may lose its CPU.
+    /// Who copies believes a frozen cell only if it has the position that it expects.
+    static constexpr bool match_positions = true;
+    /// Where a thread may lose its CPU: anywhere, and between freezing and copying.
     static void rest() noexcept {}
+    static void frozen() noexcept {}
+    /// A mutant may turn in a circle for ever, and is told to stop.
+    static bool give_up() noexcept {
+        return false;
+    }
 };
 
 template <typename Rules>
@@ -72,9 +76,11 @@ public:
         : lane_(std::uint64_t{lane} * Cell::most_positions),
           capacity_(std::bit_ceil(std::max<std::uint64_t>(2, std::uint64_t{limit} * 2))),
           resource_(resource) {
+        // One block for both, so that nothing is left behind if there is no memory.
+        auto* const cells = static_cast<atomic<std::uint64_t>*>(
+            resource.allocate(bytes(), alignof(atomic<std::uint64_t>)));
         for (std::uint32_t r = 0; r < 2; ++r) {
-            rings_[r].cells = static_cast<atomic<std::uint64_t>*>(
-                resource.allocate(capacity_ * sizeof(atomic<std::uint64_t>), alignof(atomic<std::uint64_t>)));
+            rings_[r].cells = cells + r * capacity_;
             // Ring 0 begins at position `capacity`; ring 1 lies below it, frozen, as if it had been left.
             for (std::uint64_t i = 0; i < capacity_; ++i) {
                 const Cell cell = r == 0 ? Cell::of(capacity_ + i, Cell::Kind::empty) : Cell::of(i, Cell::Kind::dropped);
@@ -85,11 +91,7 @@ public:
         rings_[0].tail.value.store(capacity_, memory_order_relaxed);
     }
     ~BasicLaneQueue() {
-        for (Ring& ring : rings_) {
-            if (ring.cells != nullptr)
-                resource_.deallocate(ring.cells, capacity_ * sizeof(atomic<std::uint64_t>),
-                                     alignof(atomic<std::uint64_t>));
-        }
+        resource_.deallocate(rings_[0].cells, bytes(), alignof(atomic<std::uint64_t>));
     }
     BasicLaneQueue(const BasicLaneQueue&) = delete;
     BasicLaneQueue& operator=(const BasicLaneQueue&) = delete;
@@ -106,7 +108,7 @@ public:
     /// thread: any. progress: lock-free. cost: O(1), amortised over compactions. memory: none.
     template <typename Items>
     void push(std::uint32_t slot, Items& items) noexcept {
-        for (;;) {
+        while (!Rules::give_up()) {
             const std::uint64_t epoch = epoch_.load(memory_order_seq_cst);
             Ring& ring = rings_[epoch % 2];
             const std::uint64_t tail = ring.tail.value.load(memory_order_seq_cst);
@@ -133,7 +135,7 @@ public:
     /// thread: any. progress: lock-free, also when empty. cost: O(1), amortised over the tombstones met. memory: none.
     template <typename Items, typename Claim>
     [[nodiscard]] std::optional<std::uint32_t> take(Items& items, Claim&& claim) noexcept {
-        for (;;) {
+        while (!Rules::give_up()) {
             const std::uint64_t epoch = epoch_.load(memory_order_seq_cst);
             Ring& ring = rings_[epoch % 2];
             const std::uint64_t head = ring.head.value.load(memory_order_seq_cst);
@@ -152,6 +154,7 @@ public:
                     return cell.slot();
             }
         }
+        return std::nullopt;
     }
 
     /// Whether there is a living item; true also in the middle of a compaction, for who then takes helps it on.
@@ -181,7 +184,7 @@ public:
     /// thread: any. progress: lock-free: begins again when the lane was compacted. cost: O(items and tombstones).
     template <typename Items, typename Visit>
     void for_each(Items& items, Visit&& visit) noexcept {
-        for (;;) {
+        while (!Rules::give_up()) {
             const std::uint64_t epoch = epoch_.load(memory_order_seq_cst);
             Ring& ring = rings_[epoch % 2];
             std::uint64_t p = ring.head.value.load(memory_order_seq_cst);
@@ -230,6 +233,9 @@ private:
         atomic<std::uint64_t>* cells = nullptr;    // never changed
     };
 
+    [[nodiscard]] std::size_t bytes() const noexcept {
+        return 2 * capacity_ * sizeof(atomic<std::uint64_t>);
+    }
     [[nodiscard]] std::uint64_t seat_of(std::uint64_t position) const noexcept {
         return lane_ | position;
     }
@@ -279,29 +285,29 @@ private:
         Ring& from = rings_[epoch % 2];
         Ring& to = rings_[(epoch + 1) % 2];
         const std::uint64_t lowest = freeze(from, items);
-        Rules::rest();
+        Rules::frozen();
         const std::uint64_t base = (lowest / capacity_ + 2) * capacity_;  // above all positions of the old ring
         std::uint64_t next = base;
         for (std::uint64_t p = lowest; p < lowest + capacity_; ++p) {
             const Cell old = load(from, p);
+            if (Rules::match_positions && old.position() != p)
+                return;  // long over; the ring is in use again
             if (old.kind() != Cell::Kind::kept ||
                 (!Rules::believe_the_freeze && !items.live(old.slot(), seat_of(old.position()))))
                 continue;
-            if (Rules::seat_before_cell && !move_seat(epoch, items.seat(old.slot()), old.position(), next))
-                return;
-            if (!place(epoch, to, Cell::of(next, Cell::Kind::item, old.slot()), base))
-                return;
-            if (!Rules::seat_before_cell && !move_seat(epoch, items.seat(old.slot()), old.position(), next))
-                return;
+            // The seat first: a helper of an older epoch that freezes the new cell must find the item alive. Fails harmlessly
+            // if the item has died and its slot was used again, or if another helper has moved it.
+            std::uint64_t seat = seat_of(old.position());
+            Rules::rest();
+            items.seat(old.slot()).compare_exchange_strong(seat, seat_of(next), memory_order_seq_cst);
+            place(to, Cell::of(next, Cell::Kind::item, old.slot()), base);
             ++next;
         }
-        for (std::uint64_t p = next; p < base + capacity_; ++p) {
-            if (!place(epoch, to, Cell::of(p, Cell::Kind::empty), base))
-                return;
-        }
+        for (std::uint64_t p = next; p < base + capacity_; ++p)
+            place(to, Cell::of(p, Cell::Kind::empty), base);
         // Now the ring is whole; the head first, for until it says so nobody takes from it.
-        if (!raise(epoch, to.head, base, base) || !raise(epoch, to.tail, next, base))
-            return;
+        raise(to.head, base, base);
+        raise(to.tail, next, base);
         epoch_.compare_exchange_strong(epoch, epoch + 1, memory_order_seq_cst);
     }
 
@@ -322,39 +328,21 @@ private:
         return lowest;
     }
 
-    // Fails harmlessly if the item has died and its slot was used again, or another helper has moved it.
-    bool move_seat(std::uint64_t epoch, atomic<std::uint64_t>& seat, std::uint64_t from, std::uint64_t to) noexcept {
-        if (Rules::ask_for_the_epoch && epoch_.load(memory_order_seq_cst) != epoch)
-            return false;
-        Rules::rest();
-        std::uint64_t expected = seat_of(from);
-        seat.compare_exchange_strong(expected, seat_of(to), memory_order_seq_cst);
-        return true;
-    }
-
-    // Writes a cell of the new ring, unless it has been written. False: the compaction is over, and what the caller has
-    // read may be of another one.
-    bool place(std::uint64_t epoch, Ring& ring, Cell cell, std::uint64_t base) noexcept {
+    // Writes a cell of the new ring, unless it has been written.
+    void place(Ring& ring, Cell cell, std::uint64_t base) noexcept {
         const Cell old = load(ring, cell.position());
-        if (Rules::ask_for_the_epoch && epoch_.load(memory_order_seq_cst) != epoch)
-            return false;
         Rules::rest();
         if (old.position() < base) {
             std::uint64_t expected = old.bits;
             ring.cells[cell.position() & (capacity_ - 1)].compare_exchange_strong(expected, cell.bits,
                                                                                   memory_order_seq_cst);
         }
-        return true;
     }
 
-    bool raise(std::uint64_t epoch, CacheAligned<atomic<std::uint64_t>>& count, std::uint64_t value,
-               std::uint64_t base) noexcept {
+    static void raise(CacheAligned<atomic<std::uint64_t>>& count, std::uint64_t value, std::uint64_t base) noexcept {
         std::uint64_t old = count.value.load(memory_order_seq_cst);
-        if (Rules::ask_for_the_epoch && epoch_.load(memory_order_seq_cst) != epoch)
-            return false;
         if (old < base)
             count.value.compare_exchange_strong(old, value, memory_order_seq_cst);
-        return true;
     }
 
     // Read by all, written once a compaction.
