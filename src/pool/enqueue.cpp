@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 
 namespace sluice::detail {
 
@@ -32,16 +33,22 @@ PoolSlot* Pool::admit(const ItemRequest& request, Error& refusal) {
                                                   meta.call_id.size() + meta.group_id.size()}});
         return nullptr;
     }
+    // A job of the pool that waited for room would be missing where room is made.
+    const bool may_wait = request.patience_ns != 0;
+    const bool waits = may_wait && !on_own_thread();
+    if (waits)
+        inside_line_.fetch_add(1);
     core::PoolRecord record;
     std::uint32_t scratch = sync::Ledger::nil;
     PoolSlot* slot = nullptr;
     Verdict verdict = Verdict::closed;
-    // A slot is taken only when the item fits, for its scratch record; refusing costs two loads and a copy.
+    // A slot is taken only when the item fits (or has to wait), for its scratch record; refusing costs two loads and a copy.
     const bool had_scratch = ledger_.change(
         records(), record_words_, record, scratch,
         [&](core::PoolRecord& r) {
-            verdict = r.admit(limits_, request.lane.index, meta.bytes);
-            return verdict == Verdict::admitted;
+            verdict = waits ? r.admit_or_wait(limits_, request.lane.index, meta.bytes)
+                            : r.admit(limits_, request.lane.index, meta.bytes);
+            return verdict == Verdict::admitted || (waits && verdict >= Verdict::total);
         },
         [&] {
             slot = take_slot(request);
@@ -49,21 +56,32 @@ PoolSlot* Pool::admit(const ItemRequest& request, Error& refusal) {
         });
     if (slot != nullptr)
         slot->scratch = scratch;
+    if (had_scratch && waits && verdict >= Verdict::total) {
+        verdict = wait_for_room(*slot, request);
+        record = read_record();
+    }
     if (had_scratch && verdict == Verdict::admitted) {
         fill(*slot, request);
-        return slot;
+    } else {
+        if (slot != nullptr) {
+            free_payload(*slot);
+            slots_.give(*std::exchange(slot, nullptr));
+        }
+        if (!had_scratch) {
+            other_refusals_.fetch_add(1, memory_order_relaxed);  // a count
+            refusal = Error({.code = ErrorCode::out_of_memory, .request_id = meta.call_id});
+        } else if (may_wait && !waits && verdict >= Verdict::total) {
+            other_refusals_.fetch_add(1, memory_order_relaxed);  // a count
+            refusal = Error({.code = ErrorCode::would_deadlock,
+                             .request_id = meta.call_id,
+                             .message = "a job of the pool cannot wait for room in it"});
+        } else {
+            refusal = refusal_of(request, verdict, record);
+        }
     }
-    if (slot != nullptr) {
-        free_payload(*slot);
-        slots_.give(*slot);
-    }
-    if (!had_scratch) {
-        other_refusals_.fetch_add(1, memory_order_relaxed);  // a count
-        refusal = Error({.code = ErrorCode::out_of_memory, .request_id = meta.call_id});
-        return nullptr;
-    }
-    refusal = refusal_of(request, verdict, record);
-    return nullptr;
+    if (waits)
+        inside_line_.fetch_sub(1);  // the last touch of a refused one, which may outlive the pool
+    return slot;
 }
 
 PoolSlot* Pool::take_slot(const ItemRequest& request) noexcept {

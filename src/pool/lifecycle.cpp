@@ -6,6 +6,7 @@
 //      discarded by its enqueuer, who looks for this after it has made the item reachable.
 //   3. The change after which nothing is queued any more, one and only one, is seen by who made it (or by the closer): it
 //      sets `over_` and wakes all workers, who leave when they find nothing to take.
+//      Whoever waits for room is let go by the same change: it is closed to them too.
 //   4. The owner joins them. On one of them it detaches them instead, and the last to leave does the rest.
 //
 // References. The pool's memory stays until the last of: the owner, handles that outlive it, handles that are just letting
@@ -195,6 +196,8 @@ void Pool::finish_on_other_thread() noexcept {
 
 // All workers have left and all items have ended. Handles that are still about keep the memory.
 void Pool::bury() noexcept {
+    while (inside_line_.load() != 0)
+        platform::yield();  // they have been told, and are on their way out
     slots_.for_each([this](PoolSlot& slot) {
         retain();  // before the mark: the handle may let go right after it
         // acq_rel: partner of drop_handle(); one of the two comes second.

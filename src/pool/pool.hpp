@@ -6,7 +6,7 @@
 //   enqueuer   enqueue.cpp: is admitted by a change of the ledger, fills a slot, pushes it into its lane, calls a worker
 //   worker     worker.cpp: claims an item by its slot's word, changes the ledger, runs it
 //   canceller  cancel.cpp: as the worker, but destroys the closure; also whoever discards at the end
-//   waiter     waiting.cpp: sleeps until there is room, or nothing left to do
+//   waiter     room.cpp: sleeps until there is room; waiting.cpp: until nothing is left to do
 //   observer   snapshot.cpp: reads
 //
 // One item, step by step, and the word that decides each: *admitted* (ledger), *queued* (slot), *reachable* (cell of the
@@ -17,6 +17,7 @@
 
 #include "core/pool_record.hpp"
 #include "platform/cheap_clock.hpp"
+#include "pool/room_line.hpp"
 #include "pool/slot.hpp"
 #include "pool/slot_store.hpp"
 #include "pool/worker.hpp"
@@ -149,6 +150,11 @@ private:
     void call_for(std::uint32_t lane) noexcept;
     void call_for_all(std::uint32_t lanes) noexcept;
 
+    // room.cpp
+    [[nodiscard]] Verdict wait_for_room(PoolSlot& slot, const ItemRequest& request) noexcept;
+    void serve_room() noexcept;
+    [[nodiscard]] bool let_in(RoomWaiter& waiter, bool first) noexcept;
+
     // waiting.cpp
     void left_queue(const core::PoolRecord& record) noexcept;
     void ended() noexcept;
@@ -186,6 +192,10 @@ private:
 
     SlotStore slots_;
     sync::Ledger ledger_;
+
+    // Waiting for room.
+    RoomLine room_;
+    sync::atomic<std::uint32_t> inside_line_{0};  ///< threads that wait, or are on their way out
 
     // Waiting for nothing to be left.
     alignas(sync::cache_line) sync::atomic<std::uint32_t> idle_waiters_{0};

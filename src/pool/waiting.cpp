@@ -15,6 +15,8 @@ constexpr std::uint64_t waiter_mask = one_idle - 1;
 
 // Room has been given back, or the last item has gone: who is concerned is told.
 void Pool::left_queue(const core::PoolRecord& record) noexcept {
+    if (record.anyone_waiting(limits_))
+        serve_room();
     if (record.closed() && record.queued_total(limits_) == 0)
         end_threads();
 }

@@ -1,0 +1,75 @@
+// Waiting for room, and letting those in who wait.
+
+#include "pool/pool.hpp"
+
+namespace sluice::detail {
+
+// Returns admitted, or why the waiter was let go. It is counted in the record already.
+core::Verdict Pool::wait_for_room(PoolSlot& slot, const ItemRequest& request) noexcept {
+    const std::int64_t patience = request.patience_ns;
+    const std::int64_t deadline = patience < 0 ? 0 : sync::now_ns() + patience;
+    RoomWaiter self{.slot = slot, .lane = request.lane.index, .bytes = request.meta->bytes};
+    room_.arrive(self);
+    serve_room();  // there may be room since it was refused
+    for (;;) {
+        // acquire: partner of the holder's exchange.
+        const std::uint32_t state = self.state.load(sync::memory_order_acquire);
+        if (state == RoomWaiter::admitted)
+            return Verdict::admitted;
+        if (state == RoomWaiter::left)
+            return self.verdict;
+        const std::int64_t remaining = patience < 0 ? 0 : deadline - sync::now_ns();
+        if (patience < 0 || state == RoomWaiter::leaving) {
+            sync::wait(self.state, state);  // leaving: for as long as the holder's turn takes
+        } else if (remaining > 0) {
+            (void)sync::wait_for(self.state, state, remaining);
+        } else {
+            std::uint32_t expected = RoomWaiter::waiting;
+            // relaxed: the baton brings it to the holder. Failure: the holder was faster, see above.
+            self.state.compare_exchange_strong(expected, RoomWaiter::leaving, sync::memory_order_relaxed);
+            serve_room();
+        }
+    }
+}
+
+// Whoever gave room back, came, or wants to leave. One thread at a time works here, for all who ask meanwhile.
+void Pool::serve_room() noexcept {
+    if (!room_.baton.ask())
+        return;
+    do {
+        room_.collect();
+        for (std::uint32_t lane = 0; lane < limits_.lanes; ++lane)
+            room_.serve(lane, [this](RoomWaiter& waiter, bool first) { return let_in(waiter, first); });
+    } while (!room_.baton.put_down());
+    ended();  // the record has changed under those who ask whether nothing is left
+}
+
+// True: the waiter's waiting is over. Nobody but the first of a line is let in.
+bool Pool::let_in(RoomWaiter& waiter, bool first) noexcept {
+    // relaxed: the baton orders the holders, and brings what a waiter wrote before it asked.
+    const bool leaves = waiter.state.load(sync::memory_order_relaxed) == RoomWaiter::leaving;
+    if (!first && !leaves)
+        return false;
+    core::PoolRecord record;
+    Verdict verdict = Verdict::waiters;
+    bool over = false;
+    const auto step = [&](core::PoolRecord& r) {
+        verdict = first ? r.admit_waiter(limits_, waiter.lane, waiter.bytes) : Verdict::waiters;
+        over = leaves || verdict == Verdict::admitted || verdict == Verdict::closed;
+        if (over && verdict != Verdict::admitted)
+            r.leave_line(waiter.lane);
+        return over;
+    };
+    // The waiter's own scratch: it sleeps meanwhile.
+    (void)ledger_.change(records(), record_words_, record, waiter.slot.scratch, step, [] { return sync::Ledger::nil; });
+    if (!over)
+        return false;
+    waiter.verdict = verdict;
+    const std::uint32_t outcome = verdict == Verdict::admitted ? RoomWaiter::admitted : RoomWaiter::left;
+    // release: partner of the waiter's acquire. From here on the waiter may be gone; the wake-up needs only its address.
+    waiter.state.exchange(outcome, sync::memory_order_release);
+    sync::wake_one(waiter.state);
+    return true;
+}
+
+}  // namespace sluice::detail

@@ -1,0 +1,99 @@
+#pragma once
+
+// Those who wait for room (P13): a line for each lane, first come first served.
+//
+// Roles. *Waiter*: a thread inside enqueue_for that was refused for now; it counted itself as waiting in the record, in the
+// same step that refused it, so from then on no newcomer of its lane overtakes it. *Holder*: whoever has the baton; it
+// alone touches the lines, and admits on behalf of the waiters, whose slots lend it their scratch records. Anybody who gives
+// room back while the record says that somebody waits asks for the baton.
+// Invariant: when room was given back, or a waiter came or wants to leave, then somebody holds the baton who has not looked
+// since, or will ask for it: a waiter asks after it has put itself where a holder finds it.
+// A waiter's memory is its thread's stack. The holder's last touch is the exchange of `state` (and a wake-up, which needs no
+// more than the address); a waiter whose time is over asks to be let go, and stays until it is.
+
+#include "pool/slot.hpp"
+#include "sync/atomic.hpp"
+#include "sync/baton.hpp"
+#include "sync/cache_line.hpp"
+
+#include <array>
+#include <cstdint>
+
+namespace sluice::detail {
+
+struct RoomWaiter {
+    enum State : std::uint32_t { waiting, leaving, admitted, left };
+
+    PoolSlot& slot;
+    const std::uint32_t lane;
+    const std::uint64_t bytes;
+    sync::atomic<std::uint32_t> state{waiting};             ///< slept on
+    core::Verdict verdict = core::Verdict::waiters;         ///< why it was let go; the holder's until `state` says so
+    RoomWaiter* next = nullptr;                             ///< the waiter's until it has arrived, then the holder's
+};
+
+class RoomLine {
+public:
+    sync::Baton baton;
+
+    /// Puts a waiter where the next holder finds it. **Thread**: the waiter. **Progress**: lock-free.
+    void arrive(RoomWaiter& waiter) noexcept {
+        // relaxed: nothing behind the old first is read here.
+        waiter.next = arrivals_.load(sync::memory_order_relaxed);
+        // release: partner of the acquire in collect(); the waiter is whole.
+        while (!arrivals_.compare_exchange_weak(waiter.next, &waiter, sync::memory_order_release,
+                                                sync::memory_order_relaxed)) {
+        }
+    }
+
+    // The rest is for the holder.
+
+    /// Appends those who have arrived to their lines, in the order in which they came.
+    void collect() noexcept {
+        RoomWaiter* newest = arrivals_.exchange(nullptr, sync::memory_order_acquire);  // pairs with arrive()
+        RoomWaiter* oldest = nullptr;
+        while (newest != nullptr) {
+            RoomWaiter* const before = newest->next;
+            newest->next = oldest;
+            oldest = newest;
+            newest = before;
+        }
+        while (oldest != nullptr) {
+            RoomWaiter* const after = oldest->next;
+            oldest->next = nullptr;
+            Line& line = lines_[oldest->lane];
+            (line.last == nullptr ? line.first : line.last->next) = oldest;
+            line.last = oldest;
+            oldest = after;
+        }
+    }
+
+    /// Calls `serve(waiter)` for those of a lane, in order, and takes out whom it is true for.
+    template <class Serve>
+    void serve(std::uint32_t lane, Serve&& serve_one) noexcept {
+        Line& line = lines_[lane];
+        RoomWaiter* before = nullptr;
+        for (RoomWaiter* waiter = line.first; waiter != nullptr;) {
+            RoomWaiter* const after = waiter->next;  // it may be gone right after it was served
+            if (!serve_one(*waiter, before == nullptr)) {
+                before = waiter;
+            } else {
+                (before == nullptr ? line.first : before->next) = after;
+                if (after == nullptr)
+                    line.last = before;
+            }
+            waiter = after;
+        }
+    }
+
+private:
+    struct Line {
+        RoomWaiter* first = nullptr;
+        RoomWaiter* last = nullptr;
+    };
+
+    alignas(sync::cache_line) sync::atomic<RoomWaiter*> arrivals_{nullptr};
+    std::array<Line, core::PoolLimits::most_lanes> lines_{};
+};
+
+}  // namespace sluice::detail
