@@ -1,8 +1,10 @@
 // The workloads of the bounded pool, beside the pool of the seed's shape (perf/peers/seed_pool.hpp), in one program so that a
 // run interleaves them. Both have the default bounds: 64 items, 16/16/32/32 by lane.
 //
-//   Throughput/<pool>/workers/producers   enqueue-to-run of empty jobs, round robin over the four lanes; a producer that is
-//                                         refused yields and tries again. 16 workers: the default kinds; 4: all general.
+//   Throughput/<pool>/workers/producers/mixed
+//                                         enqueue-to-run of empty jobs, all in the bulk lane (mixed:0) or round robin over the four
+//                                         lanes (mixed:1); a producer that is refused yields and tries again. 16 workers: the
+//                                         default kinds; 4: all general.
 //   Control/<pool>                        16 workers, bulk kept full of jobs of 20 us; one control item every 300 us:
 //                                         from enqueue to start, p50 and p99 in us
 //   Cancel/<pool>/...                     all workers held, 32 items queued in the lane: by handle (ours only), by call id, a
@@ -66,6 +68,9 @@ public:
     sluice::BoundedPool& pool() {
         return pool_;
     }
+    std::uint64_t wakeups() const {
+        return pool_.snapshot().wakeups;
+    }
 
 private:
     static sluice::PoolConfig config_of(unsigned workers) {
@@ -119,7 +124,7 @@ void throughput(benchmark::State& state) {
     const auto produce = [&](std::int64_t count) {
         std::int64_t refusals = 0;
         for (std::int64_t i = 0; i < count; ++i) {
-            while (!pool.enqueue(static_cast<std::size_t>(i % 4), {}, {},
+            while (!pool.enqueue(state.range(2) == 0 ? 3U : static_cast<std::size_t>(i % 4), {}, {},
                                  [&done] { done.count.fetch_add(1, std::memory_order_relaxed); })) {
                 ++refusals;
                 std::this_thread::yield();
@@ -141,6 +146,8 @@ void throughput(benchmark::State& state) {
     state.SetItemsProcessed(state.iterations() * items);
     state.counters["cpu_ns_per_item"] = (cpu_seconds() - cpu_before) * 1e9 / total;
     state.counters["refused_per_item"] = static_cast<double>(refused.load()) / total;
+    if constexpr (requires { pool.wakeups(); })
+        state.counters["wakeups_per_item"] = static_cast<double>(pool.wakeups()) / total;
 }
 
 void busy(std::chrono::nanoseconds span) {
@@ -288,7 +295,7 @@ void cancel_by_handle(benchmark::State& state) {
 }
 
 void shapes(benchmark::internal::Benchmark* bench) {
-    bench->ArgsProduct({{4, 16}, {1, 2, 4}})->ArgNames({"workers", "producers"})->UseRealTime();
+    bench->ArgsProduct({{4, 16}, {1, 2, 4}, {0, 1}})->ArgNames({"workers", "producers", "mixed"})->UseRealTime();
 }
 
 BENCHMARK(throughput<Ours>)->Name("Throughput/sluice")->Apply(shapes);

@@ -71,6 +71,14 @@ Pool::Pool(const EffectivePoolConfig& config)
                 lanes_[i]->kinds.push_back(static_cast<std::uint8_t>(k));
         }
     }
+    for (std::uint32_t k = 0; k < limits_.kinds; ++k) {
+        const auto covers = [&](const auto& other) {
+            return other != nullptr && other->lanes != config_.kinds[k].lanes &&
+                   (config_.kinds[k].lanes & ~other->lanes) == 0;
+        };
+        if (kinds_[k] != nullptr)
+            kinds_[k]->may_spin = std::ranges::none_of(kinds_, covers);
+    }
     // The most special kind is woken first, so that those who can do more stay free for what only they can do.
     for (auto& lane : lanes_) {
         std::ranges::stable_sort(lane->kinds, {},

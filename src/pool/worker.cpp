@@ -95,14 +95,14 @@ void PoolWorker::idle() noexcept {
     usual_gap_ns_ += (gap - usual_gap_ns_) / 4;
 }
 
-// As a worker of the executor: only if gaps were short lately, one of a kind at a time, and yielding, for on few CPUs a
-// spinner holds the very CPU that the enqueuer needs.
+// As a worker of the executor: only if gaps were short lately, and yielding, for on few CPUs a spinner holds the very CPU
+// that the enqueuer needs. For the same reason one of a kind at a time, and none of a kind whose lanes another one covers.
 bool PoolWorker::spin_for_work() noexcept {
     const std::int64_t budget = pool_.spin_budget_ns_;
     if (budget == 0 || (!pool_.spins_always_ && usual_gap_ns_ > budget))
         return false;
     PoolKind& kind = *pool_.kinds_[kind_];
-    if (!pool_.spins_always_ && kind.spinning.exchange(true))
+    if (!pool_.spins_always_ && (!kind.may_spin || kind.spinning.exchange(true)))
         return false;
     bool found = false;
     for (unsigned round = 0; !found; ++round) {

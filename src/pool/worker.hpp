@@ -19,6 +19,7 @@ struct PoolKind {
     PoolKind(std::uint32_t lane_mask, std::uint32_t workers) : lanes(lane_mask), lookout(workers) {}
 
     const std::uint32_t lanes;  ///< bit i: runs lane i
+    bool may_spin = true;  ///< no other kind runs all that this one runs, and more; constant after the start
     sync::Lookout lookout;
     alignas(sync::cache_line) sync::atomic<bool> spinning{false};  ///< at most one of them does
 };
