@@ -73,8 +73,31 @@ def mistakes_on_the_command_line_end_with_1():
     expect(replay(), 1, err="TRACE is required")
     expect(replay(shipped, "--bogus"), 1, err="--bogus")
     expect(replay(shipped, "--speed", "0"), 1, err="0 is not a number from 0.001 to 1000000")
-    expect(replay(shipped, "--engine", "pool"), 1, err="--engine pool is not built in yet")
+    expect(replay(shipped, "--engine", "pool", "--map", "read/interactive=nowhere"), 1, err="--map read/interactive=nowhere")
+    expect(replay(shipped, "--engine", "pool", "--lane-limit", "bulk=many"), 1, err="--lane-limit bulk=many")
     expect(replay(shipped, "--engine", "gate", "--turns", "0"), 1, err="--turns")
+
+
+@test
+def the_pool_replays_and_tells_refusals_by_the_bound():
+    names = [("read", "interactive"), ("serial", "interactive"), ("mutating", "interactive"), ("heavy", "maintenance")]
+    burst = trace("arrival_us,actor,lane,class,service_us,bytes\n" + "".join(
+        f"{i},a{i % 9},{names[i % 4][0]},{names[i % 4][1]},2000,{(1 << 21) if i == 0 else 100}\n" for i in range(400)))
+    done = replay(burst, "--engine", "pool", "--asap", "--workers", "2", "--json", "-")
+    report = json.loads(done.stdout)
+    expect(done, 0, err="by lane, with refusals by the bound that was hit")
+    assert report["sound"] and report["run"]["engine"] == "pool", report
+    lanes = {lane["lane"]: lane["jobs"] for lane in report["lanes"]}
+    assert [lanes[name]["planned"] for name in ("control", "user", "cheap", "bulk")] == [100] * 4, lanes
+    total = report["total"]["jobs"]
+    assert total["refused_never_fits"] == 1 and total["refused_lane"] > 0 and total["refused_total"] > 0, total
+    assert total["planned"] == total["refused"] + total["accepted"] == 400 and total["accepted"] == total["ran"], total
+    moved = json.loads(replay(burst, "--engine", "pool", "--asap", "--map", "read/interactive=bulk", "--map",
+                              "serial/interactive=bulk", "--max-queued", "1000", "--lane-limit", "bulk=1000", "--queued-bytes",
+                              "4000000", "--quiet", "--json", "-").stdout)
+    assert {lane["lane"]: lane["jobs"]["planned"] for lane in moved["lanes"]} == \
+        {"control": 0, "user": 100, "cheap": 0, "bulk": 300}, moved
+    assert moved["sound"] and moved["total"]["jobs"]["refused"] == moved["total"]["jobs"]["refused_lane"], moved
 
 
 @test

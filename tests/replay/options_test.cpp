@@ -95,8 +95,8 @@ TEST_CASE("each mistake is refused with exit code 1 and names what is wrong") {
         {{"t", "--progress", "yes"}, "yes not in"},
         {{"t", "--json"}, "--json"},
         {{"t", "--json", ""}, "--json"},
-        {{"t", "--engine", "pool"},
-         "--engine pool is not built in yet; --engine executor and --engine gate are"},
+        {{"t", "--engine", "flight"}, "flight not in"},
+        {{"t", "--engine", "pool", "--queued-bytes", "0"}, "--queued-bytes"},
     };
     for (const Case& c : cases) {
         CAPTURE(c.told);

@@ -9,6 +9,8 @@
 
 #include "interrupt.hpp"
 #include "options.hpp"
+#include "items/pool_replay.hpp"
+#include "items/pool_report.hpp"
 #include "replay.hpp"
 #include "report_json.hpp"
 #include "report_text.hpp"
@@ -78,6 +80,17 @@ ExitCode run_turns(const LoadedTrace& loaded, const Options& options, const std:
     return write_report(options, turn_report_text(*report), turn_report_json(*report), code);
 }
 
+ExitCode run_pool(const LoadedTrace& loaded, const Options& options, const std::atomic<bool>& interrupted) {
+    const auto report = replay_pool(loaded, options, interrupted);
+    if (!report)
+        return complain(report.error().code, report.error().text);
+    const ExitCode code =
+        write_report(options, pool_report_text(*report), pool_report_json(*report), report->exit_code());
+    if (report->stuck)
+        std::_Exit(static_cast<int>(code));  // its threads still use what it was given
+    return code;
+}
+
 ExitCode run(int argc, const char* const* argv) {
     const auto options = parse_options(argc, argv);
     if (!options) {
@@ -94,6 +107,8 @@ ExitCode run(int argc, const char* const* argv) {
     tell_about(*loaded);
 
     const Interrupt interrupt;
+    if (options->engine == EngineKind::pool)
+        return run_pool(*loaded, *options, interrupt.flag());
     if (options->engine == EngineKind::gate)
         return run_turns(*loaded, *options, interrupt.flag());
     const auto report = replay(*loaded, *options, interrupt.flag());

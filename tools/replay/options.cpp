@@ -157,6 +157,7 @@ Handles declare(CLI::App& app, Raw& raw) {
         ->type_name("S")
         ->group(engine);
 
+    declare_pool_options(app, options.pool);
     declare_turn_options(app, options.turns);
 
     const char* const output = "Output";
@@ -193,7 +194,9 @@ Options finished(Raw raw, const Handles& given) {
     } else {
         options.pace = {PaceKind::utilisation, raw.utilisation};
     }
-    options.engine = raw.engine == "gate" ? EngineKind::gate : EngineKind::executor;
+    options.engine = raw.engine == "gate"   ? EngineKind::gate
+                     : raw.engine == "pool" ? EngineKind::pool
+                                            : EngineKind::executor;
     options.policy = raw.policy == "dedicated" ? Policy::dedicated : Policy::lent;
     options.work = raw.work == "sleep" ? WorkKind::sleep : WorkKind::spin;
     options.progress = raw.progress == "always"  ? ProgressMode::always
@@ -227,8 +230,6 @@ std::expected<Options, EarlyEnd> parse_options(int argc, const char* const* argv
     } catch (const CLI::ParseError& error) {
         return usage_error(error.what());
     }
-    if (raw.engine == "pool")
-        return usage_error("--engine pool is not built in yet; --engine executor and --engine gate are");
     if (given.json->count() > 0 && raw.json.empty())
         return usage_error("--json wants a file name, or -");
     return finished(std::move(raw), given);

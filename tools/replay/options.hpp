@@ -8,11 +8,12 @@
 
 #include "exit_code.hpp"
 #include "pacer.hpp"
+#include "items/pool_options.hpp"
 #include "turns/turn_options.hpp"
 
 namespace sluice::replay {
 
-enum class EngineKind : std::uint8_t { executor, gate };
+enum class EngineKind : std::uint8_t { executor, pool, gate };
 enum class Policy : std::uint8_t { lent, dedicated };
 enum class WorkKind : std::uint8_t { spin, sleep };
 enum class ProgressMode : std::uint8_t { automatic, always, never };
@@ -33,6 +34,7 @@ struct Options {
     unsigned patience_s = 60;  ///< without any job ending while some should, before the run counts as stuck
     bool strict = false;
     std::optional<std::string> json;  ///< a path, or "-" for standard output
+    PoolOptions pool;                 ///< for EngineKind::pool
     TurnOptions turns;                ///< for EngineKind::gate
     bool quiet = false;
     ProgressMode progress = ProgressMode::automatic;
