@@ -11,11 +11,11 @@ int main() {
 
     sluice::BoundedPool pool;  // the default table: control, user, cheap, bulk; 64 items, 1 MiB, 16 workers
 
-    auto item = pool.enqueue(lanes::bulk, {.call_id = "call-1", .group_id = "agent-7", .bytes = 4096}, [] {
-        std::puts("bulk work");
-    });
+    auto item = pool.enqueue(lanes::bulk, {.call_id = "call-1", .group_id = "agent-7", .bytes = 4096},
+                             [] { std::puts("bulk work"); });
     if (!item)
-        std::puts(std::string(item.error().message()).c_str());  // which bound, its value, how many there were
+        std::puts(
+            std::string(item.error().message()).c_str());  // which bound, its value, how many there were
 
     if (auto posted = pool.post(lanes::control, {}, [] { std::puts("control work"); }); !posted)
         return 1;
@@ -30,12 +30,13 @@ int main() {
 
     // Waits its turn for room, for at most so long.
     if (auto waited = pool.enqueue_for(10ms, lanes::cheap, {.group_id = "agent-7"}, [] {}))
-        (void)waited->cancel();        // O(1)
+        (void)waited->cancel();          // O(1)
     (void)pool.cancel_group("agent-7");  // whatever of it is still queued
 
     (void)pool.wait_idle();
     const sluice::PoolTotals totals = pool.snapshot().items;
-    std::printf("accepted %llu = ran %llu + cancelled %llu\n", static_cast<unsigned long long>(totals.accepted),
-                static_cast<unsigned long long>(totals.ran), static_cast<unsigned long long>(totals.cancelled));
+    std::printf("accepted %llu = ran %llu + cancelled %llu\n",
+                static_cast<unsigned long long>(totals.accepted), static_cast<unsigned long long>(totals.ran),
+                static_cast<unsigned long long>(totals.cancelled));
     return totals.accepted == totals.ran + totals.cancelled ? 0 : 1;
 }

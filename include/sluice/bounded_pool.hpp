@@ -111,7 +111,8 @@ public:
     /// **Cost**: O(lanes). **Memory**: none for a closure of up to `inline_payload_bytes`; a larger one costs one allocation
     /// and is counted.
     template <PoolJob F>
-    [[nodiscard("drop it on purpose with post()")]] Result<PoolItem> enqueue(PoolLane lane, const ItemMeta& meta, F&& job) {
+    [[nodiscard("drop it on purpose with post()")]] Result<PoolItem> enqueue(PoolLane lane,
+                                                                             const ItemMeta& meta, F&& job) {
         return enqueue_within(0, lane, meta, std::forward<F>(job));
     }
 

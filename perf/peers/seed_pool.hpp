@@ -61,7 +61,8 @@ public:
             return false;
         }
         if (lanes_[lane].size() >= config_.lane_limit[lane]) {
-            why = "too many queued calls in the lane; queue limit is " + std::to_string(config_.lane_limit[lane]);
+            why = "too many queued calls in the lane; queue limit is " +
+                  std::to_string(config_.lane_limit[lane]);
             return false;
         }
         if (bytes_ + meta.bytes > config_.bytes_limit) {
@@ -79,7 +80,8 @@ public:
         Item removed;
         const std::scoped_lock lock(mutex_);
         for (auto& lane : lanes_) {
-            const auto found = std::ranges::find_if(lane, [&](const Item& item) { return item.meta.call_id == id; });
+            const auto found =
+                std::ranges::find_if(lane, [&](const Item& item) { return item.meta.call_id == id; });
             if (found == lane.end())
                 continue;
             removed = std::move(*found);

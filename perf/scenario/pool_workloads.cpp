@@ -55,8 +55,8 @@ public:
     template <class Job>
     bool enqueue(std::size_t lane, std::string_view call, std::string_view group, Job&& job) {
         return pool_
-            .post(sluice::PoolLane{static_cast<std::uint8_t>(lane)}, {.call_id = call, .group_id = group, .bytes = 16},
-                  std::forward<Job>(job))
+            .post(sluice::PoolLane{static_cast<std::uint8_t>(lane)},
+                  {.call_id = call, .group_id = group, .bytes = 16}, std::forward<Job>(job))
             .has_value();
     }
     bool cancel_call(const std::string& id) {
@@ -152,8 +152,7 @@ void throughput(benchmark::State& state) {
 
 void busy(std::chrono::nanoseconds span) {
     const auto end = Clock::now() + span;
-    while (Clock::now() < end) {
-    }
+    while (Clock::now() < end) {}
 }
 
 double percentile(std::vector<double>& values, double which) {
@@ -181,8 +180,7 @@ void control_latency(benchmark::State& state) {
             while (!pool.enqueue(0, {}, {}, [&] {
                 started.store((Clock::now() - before).count());
                 started.notify_one();
-            })) {
-            }
+            })) {}
             started.wait(0);
             waits.push_back(static_cast<double>(started.load()) / 1e3);
         }
@@ -204,8 +202,7 @@ public:
                 inside_.fetch_add(1);
                 open_.wait(false);
                 left_.fetch_add(1);
-            })) {
-            }
+            })) {}
         }
         while (inside_.load() < workers)
             std::this_thread::yield();
@@ -295,7 +292,9 @@ void cancel_by_handle(benchmark::State& state) {
 }
 
 void shapes(benchmark::internal::Benchmark* bench) {
-    bench->ArgsProduct({{4, 16}, {1, 2, 4}, {0, 1}})->ArgNames({"workers", "producers", "mixed"})->UseRealTime();
+    bench->ArgsProduct({{4, 16}, {1, 2, 4}, {0, 1}})
+        ->ArgNames({"workers", "producers", "mixed"})
+        ->UseRealTime();
 }
 
 BENCHMARK(throughput<Ours>)->Name("Throughput/sluice")->Apply(shapes);

@@ -21,7 +21,8 @@ std::vector<WorkerKindConfig> default_worker_kinds() {
 namespace core {
 namespace {
 
-constexpr std::int64_t items_max = std::int64_t{1} << 20;  // A slot's number has 22 bits, and workers have slots too.
+constexpr std::int64_t items_max = std::int64_t{1}
+                                   << 20;  // A slot's number has 22 bits, and workers have slots too.
 constexpr std::int64_t big_max = std::int64_t{1} << 62;
 constexpr std::size_t table_max = PoolLimits::most_lanes;
 constexpr std::size_t name_max = 32;
@@ -82,7 +83,8 @@ void check_lanes_and_kinds(Checker& checker, const PoolConfig& config) {
         for (const auto& name : kind.lanes) {
             const auto lane = find_lane(config, name);
             if (!lane)
-                checker.refuse("kinds.lanes", quoted(name) + " for " + quoted(kind.name), "names of lanes in the table");
+                checker.refuse("kinds.lanes", quoted(name) + " for " + quoted(kind.name),
+                               "names of lanes in the table");
             else if (kind.workers > 0 && *lane < table_max)
                 served |= 1U << *lane;
         }
@@ -99,7 +101,8 @@ void check_lanes_and_kinds(Checker& checker, const PoolConfig& config) {
     checker.check(config.max_queued, max_queued_range);
     checker.check(config.max_queued_bytes, max_queued_bytes_range);
     check_lanes_and_kinds(checker, config);
-    if (config.spin != SpinPolicy::adaptive && config.spin != SpinPolicy::park && config.spin != SpinPolicy::busy)
+    if (config.spin != SpinPolicy::adaptive && config.spin != SpinPolicy::park &&
+        config.spin != SpinPolicy::busy)
         checker.refuse("spin", std::to_string(static_cast<unsigned>(config.spin)), "adaptive, park or busy");
     checker.check(config.spin_budget.count(), spin_budget_range);
     if (config.thread_name_prefix.empty() || config.thread_name_prefix.size() > prefix_max)
@@ -129,7 +132,8 @@ std::expected<EffectivePoolConfig, ConfigProblem> normalise(const PoolConfig& co
     }
     effective.on_thrown = config.on_thrown;
     effective.spin = config.spin;
-    effective.spin_budget = config.spin == SpinPolicy::park ? std::chrono::nanoseconds{0} : config.spin_budget;
+    effective.spin_budget =
+        config.spin == SpinPolicy::park ? std::chrono::nanoseconds{0} : config.spin_budget;
     effective.thread_name_prefix = config.thread_name_prefix;
     effective.cpus = config.cpus;
     std::ranges::sort(effective.cpus);

@@ -20,10 +20,8 @@ using sync::memory_order_release;
 Error error_of(const JobNode& node, ErrorCode code, std::exception_ptr exception) {
     const auto& cell = static_cast<const ActorCell&>(*node.actor);
     const auto names = node.has_names ? node.names.get() : sync::NamePair::Copy{};
-    return Error({.code = code,
-                  .actor = cell.id,
-                  .request_id = names.first(),
-                  .exception = std::move(exception)});
+    return Error(
+        {.code = code, .actor = cell.id, .request_id = names.first(), .exception = std::move(exception)});
 }
 
 void Engine::complete(JobNode& node, ThreadSlot& slot, ErrorCode outcome, Error error) noexcept {

@@ -39,7 +39,8 @@ std::optional<SeenJob> see(const JobNode& node, bool with_names) noexcept {
     if (!job_word::same_queued_life(before, node.state.load(memory_order_acquire)))
         return std::nullopt;
     return SeenJob{reinterpret_cast<ActorCell*>(who & ~std::uintptr_t{15}), static_cast<Lane>(who & 3U),
-                   static_cast<JobClass>((who >> 2U) & 1U), enqueued_at, names.value_or(sync::NamePair::Copy{})};
+                   static_cast<JobClass>((who >> 2U) & 1U), enqueued_at,
+                   names.value_or(sync::NamePair::Copy{})};
 }
 
 JobTotals sum(JobTotals left, const JobTotals& right) noexcept {

@@ -67,7 +67,8 @@ void PoolItemRef::release(PoolSlot* slot) noexcept {
     slot->pool->drop_handle(*slot);
 }
 
-ItemDraft::ItemDraft(Pool& pool, const ItemRequest& request) : pool_(pool), slot_(pool.admit(request, refusal_)) {
+ItemDraft::ItemDraft(Pool& pool, const ItemRequest& request)
+    : pool_(pool), slot_(pool.admit(request, refusal_)) {
     if (slot_ != nullptr)
         payload_ = slot_->payload;
 }

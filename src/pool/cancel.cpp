@@ -60,7 +60,8 @@ std::size_t Pool::cancel_wanted(const CancelWanted& wanted, std::size_t most) no
         lane->queue.for_each(all, [&](std::uint32_t index) {
             PoolSlot& slot = slots_[index];
             const core::ItemWord seen = slot.load();
-            if (seen.queued() && wanted_here(slot, wanted, call, group) && slot.leave_queue(seen, Phase::cancelled)) {
+            if (seen.queued() && wanted_here(slot, wanted, call, group) &&
+                slot.leave_queue(seen, Phase::cancelled)) {
                 withdraw(slot, Phase::cancelled);
                 ++cancelled;
             }
@@ -120,8 +121,8 @@ void Pool::drop_handle(PoolSlot& slot) noexcept {
     core::ItemWord word = slot.load();
     while (!word.settled()) {
         // release: what this thread did with the slot comes before its end. acquire on failure: as load().
-        if (slot.word.compare_exchange_weak(word.bits, word.bits | core::ItemWord::dropped_bit, memory_order_release,
-                                            memory_order_acquire)) {
+        if (slot.word.compare_exchange_weak(word.bits, word.bits | core::ItemWord::dropped_bit,
+                                            memory_order_release, memory_order_acquire)) {
             return;
         }
     }

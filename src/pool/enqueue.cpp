@@ -25,12 +25,13 @@ PoolSlot* Pool::admit(const ItemRequest& request, Error& refusal) {
     if (request.lane.index >= limits_.lanes || meta.call_id.size() + meta.group_id.size() > max_name_bytes) {
         other_refusals_.fetch_add(1, memory_order_relaxed);  // a count
         const bool lane = request.lane.index >= limits_.lanes;
-        refusal = Error({.code = ErrorCode::invalid_argument,
-                         .request_id = meta.call_id,
-                         .message = lane ? "the pool has no such lane" : "call_id and group_id are too long together",
-                         .limit = lane ? LimitHit{"lanes", limits_.lanes, request.lane.index}
-                                       : LimitHit{"max_name_bytes", max_name_bytes,
-                                                  meta.call_id.size() + meta.group_id.size()}});
+        refusal = Error(
+            {.code = ErrorCode::invalid_argument,
+             .request_id = meta.call_id,
+             .message = lane ? "the pool has no such lane" : "call_id and group_id are too long together",
+             .limit = lane ? LimitHit{"lanes", limits_.lanes, request.lane.index}
+                           : LimitHit{"max_name_bytes", max_name_bytes,
+                                      meta.call_id.size() + meta.group_id.size()}});
         return nullptr;
     }
     // A job of the pool that waited for room would be missing where room is made.

@@ -89,7 +89,8 @@ Pool::Pool(const EffectivePoolConfig& config)
 Pool::~Pool() = default;
 
 Pool* Pool::start(const EffectivePoolConfig& config) {
-    if (!config.cpus.empty()) {  // tried on a thread made for it, so that a wrong list is refused and not ignored
+    if (!config.cpus
+             .empty()) {  // tried on a thread made for it, so that a wrong list is refused and not ignored
         std::error_code problem;
         const std::vector<unsigned> cpus(config.cpus.begin(), config.cpus.end());
         std::thread([&] { problem = platform::set_affinity(cpus); }).join();
@@ -146,8 +147,7 @@ void Pool::shut_down(Shutdown mode) noexcept {
 void Pool::end_threads() noexcept {
     over_.store(1);
     for (auto& kind : kinds_) {
-        while (kind != nullptr && kind->lookout.wake_another()) {
-        }
+        while (kind != nullptr && kind->lookout.wake_another()) {}
     }
 }
 
@@ -178,7 +178,8 @@ void Pool::leave_thread(PoolWorker& worker) noexcept {
         return;  // seq_cst: all that the others did comes before
     const bool owner_left = owner_left_.load();
     ended_.store(1);
-    sync::wake_all(ended_);  // touches no more than the address: a waiting owner may be through with us already
+    sync::wake_all(
+        ended_);  // touches no more than the address: a waiting owner may be through with us already
     if (owner_left)
         bury();
 }

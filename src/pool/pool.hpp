@@ -129,7 +129,8 @@ private:
     // enqueue.cpp
     [[nodiscard]] PoolSlot* take_slot(const ItemRequest& request) noexcept;
     void fill(PoolSlot& slot, const ItemRequest& request) noexcept;
-    [[nodiscard]] Error refusal_of(const ItemRequest& request, Verdict verdict, const core::PoolRecord& record);
+    [[nodiscard]] Error refusal_of(const ItemRequest& request, Verdict verdict,
+                                   const core::PoolRecord& record);
 
     // cancel.cpp: how an item ends that does not run
     void withdraw(PoolSlot& slot, Phase phase) noexcept;

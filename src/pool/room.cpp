@@ -61,7 +61,8 @@ bool Pool::let_in(RoomWaiter& waiter, bool first) noexcept {
         return over;
     };
     // The waiter's own scratch: it sleeps meanwhile.
-    (void)ledger_.change(records(), record_words_, record, waiter.slot.scratch, step, [] { return sync::Ledger::nil; });
+    (void)ledger_.change(records(), record_words_, record, waiter.slot.scratch, step,
+                         [] { return sync::Ledger::nil; });
     if (!over)
         return false;
     waiter.verdict = verdict;

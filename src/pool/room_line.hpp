@@ -27,9 +27,10 @@ struct RoomWaiter {
     PoolSlot& slot;
     const std::uint32_t lane;
     const std::uint64_t bytes;
-    sync::atomic<std::uint32_t> state{waiting};             ///< slept on
-    core::Verdict verdict = core::Verdict::waiters;         ///< why it was let go; the holder's until `state` says so
-    RoomWaiter* next = nullptr;                             ///< the waiter's until it has arrived, then the holder's
+    sync::atomic<std::uint32_t> state{waiting};  ///< slept on
+    core::Verdict verdict =
+        core::Verdict::waiters;  ///< why it was let go; the holder's until `state` says so
+    RoomWaiter* next = nullptr;  ///< the waiter's until it has arrived, then the holder's
 };
 
 class RoomLine {
@@ -42,8 +43,7 @@ public:
         waiter.next = arrivals_.load(sync::memory_order_relaxed);
         // release: partner of the acquire in collect(); the waiter is whole.
         while (!arrivals_.compare_exchange_weak(waiter.next, &waiter, sync::memory_order_release,
-                                                sync::memory_order_relaxed)) {
-        }
+                                                sync::memory_order_relaxed)) {}
     }
 
     // The rest is for the holder.

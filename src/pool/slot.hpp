@@ -31,14 +31,16 @@ class Pool;
 struct alignas(sync::cache_line) PoolSlot {
     // Line 0: all that queueing and running touch.
     sync::atomic<std::uint64_t> word{0};
-    sync::atomic<std::uint64_t> seat{~std::uint64_t{0}};  ///< place in the lane; the lane's (sync/lane_queue.hpp)
+    sync::atomic<std::uint64_t> seat{
+        ~std::uint64_t{0}};  ///< place in the lane; the lane's (sync/lane_queue.hpp)
     const JobOps* ops = nullptr;
     void* payload = nullptr;  ///< `inline_payload`, or a block of its own
     std::uint64_t bytes = 0;
     sync::atomic<std::int64_t> enqueued_at{0};
     std::uint32_t lane = 0;
-    std::uint32_t scratch = 0;  ///< the record that changes on behalf of this item are written into (sync/ledger.hpp)
-    std::uint32_t index = 0;    ///< constant
+    std::uint32_t scratch =
+        0;  ///< the record that changes on behalf of this item are written into (sync/ledger.hpp)
+    std::uint32_t index = 0;  ///< constant
     bool has_names = false;
 
     // Lines 1 to 3.
@@ -66,8 +68,8 @@ struct alignas(sync::cache_line) PoolSlot {
         while (seen.queued() && seen.generation() == life) {
             // acq_rel. Acquire: partner of the enqueuer's release; the item is whole. Release: partner of load() by handles.
             // relaxed on failure: nothing is read but the word.
-            if (word.compare_exchange_weak(seen.bits, core::moved_to(seen, phase).bits, sync::memory_order_acq_rel,
-                                           sync::memory_order_relaxed)) {
+            if (word.compare_exchange_weak(seen.bits, core::moved_to(seen, phase).bits,
+                                           sync::memory_order_acq_rel, sync::memory_order_relaxed)) {
                 return true;
             }
         }

@@ -133,7 +133,8 @@ private:
         }
         PoolSlot* none = nullptr;
         // release: partner of the acquire of whoever follows a number.
-        if (!segments_[k].compare_exchange_strong(none, made, sync::memory_order_acq_rel, sync::memory_order_relaxed)) {
+        if (!segments_[k].compare_exchange_strong(none, made, sync::memory_order_acq_rel,
+                                                  sync::memory_order_relaxed)) {
             destroy(made, size_of(k));
             return true;
         }

@@ -30,7 +30,8 @@ PoolSnapshot Pool::snapshot() {
                 ran += worker->ran.load(memory_order_acquire);  // pairs with the release in PoolWorker::run()
         }
         // Modulo 2^32, as the record counts: negative if the workers have gone on.
-        const auto ahead = static_cast<std::int32_t>(record.taken(limits_, k) - static_cast<std::uint32_t>(ran));
+        const auto ahead =
+            static_cast<std::int32_t>(record.taken(limits_, k) - static_cast<std::uint32_t>(ran));
         WorkerKindSnapshot kind;
         kind.name = config_.kinds[k].name;
         kind.workers = config_.kinds[k].workers;
@@ -58,8 +59,12 @@ PoolSnapshot Pool::snapshot() {
         const auto count = [&](Verdict verdict) {
             return lane.refused[static_cast<std::size_t>(verdict)].load(memory_order_relaxed);  // counts
         };
-        seen.refused = {count(Verdict::total),      count(Verdict::lane),    count(Verdict::bytes),
-                        count(Verdict::never_fits), count(Verdict::waiters), count(Verdict::closed),
+        seen.refused = {count(Verdict::total),
+                        count(Verdict::lane),
+                        count(Verdict::bytes),
+                        count(Verdict::never_fits),
+                        count(Verdict::waiters),
+                        count(Verdict::closed),
                         0};
         result.refused.total += seen.refused.total;
         result.refused.lane += seen.refused.lane;

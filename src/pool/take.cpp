@@ -57,7 +57,8 @@ PoolSlot* Pool::take_from(std::uint32_t lane, std::uint32_t kind) noexcept {
         PoolSlot& slot = slots_[index];
         const core::ItemWord word = slot.load();
         // The word before the seat, and the CAS after both: then they are of one life.
-        return word.queued() && slot.seat.load(memory_order_acquire) == seat && slot.leave_queue(word, Phase::running);
+        return word.queued() && slot.seat.load(memory_order_acquire) == seat &&
+               slot.leave_queue(word, Phase::running);
     };
     const auto index = lanes_[lane]->queue.take(all, claim);
     if (!index)

@@ -61,8 +61,7 @@ WaitStatus Pool::wait_idle(std::int64_t patience_ns) noexcept {
     const std::int64_t deadline = patience_ns < 0 ? 0 : sync::now_ns() + patience_ns;
     idle_waiters_.fetch_add(1);
     std::uint64_t word = idle_word_.load();
-    while (!idle_word_.compare_exchange_weak(word, (word & ~waiter_mask) | ((word + 1) & waiter_mask))) {
-    }
+    while (!idle_word_.compare_exchange_weak(word, (word & ~waiter_mask) | ((word + 1) & waiter_mask))) {}
     const std::uint64_t mine = word & ~waiter_mask;
     WaitStatus status = WaitStatus::done;
     while (!idle()) {

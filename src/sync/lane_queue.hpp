@@ -77,13 +77,14 @@ public:
           capacity_(std::bit_ceil(std::max<std::uint64_t>(2, std::uint64_t{limit} * 2))),
           resource_(resource) {
         // One block for both, so that nothing is left behind if there is no memory.
-        auto* const cells = static_cast<atomic<std::uint64_t>*>(
-            resource.allocate(bytes(), alignof(atomic<std::uint64_t>)));
+        auto* const cells =
+            static_cast<atomic<std::uint64_t>*>(resource.allocate(bytes(), alignof(atomic<std::uint64_t>)));
         for (std::uint32_t r = 0; r < 2; ++r) {
             rings_[r].cells = cells + r * capacity_;
             // Ring 0 begins at position `capacity`; ring 1 lies below it, frozen, as if it had been left.
             for (std::uint64_t i = 0; i < capacity_; ++i) {
-                const Cell cell = r == 0 ? Cell::of(capacity_ + i, Cell::Kind::empty) : Cell::of(i, Cell::Kind::dropped);
+                const Cell cell =
+                    r == 0 ? Cell::of(capacity_ + i, Cell::Kind::empty) : Cell::of(i, Cell::Kind::dropped);
                 ::new (&rings_[r].cells[i]) atomic<std::uint64_t>(cell.bits);
             }
         }
@@ -199,7 +200,8 @@ public:
                     if (!visit(cell.slot()))
                         return;
                 } else {
-                    frozen = load(ring, p).frozen();  // then it may not be dead but on its way to another seat
+                    frozen =
+                        load(ring, p).frozen();  // then it may not be dead but on its way to another seat
                 }
             }
             if (frozen)
@@ -286,7 +288,8 @@ private:
         Ring& to = rings_[(epoch + 1) % 2];
         const std::uint64_t lowest = freeze(from, items);
         Rules::frozen();
-        const std::uint64_t base = (lowest / capacity_ + 2) * capacity_;  // above all positions of the old ring
+        const std::uint64_t base =
+            (lowest / capacity_ + 2) * capacity_;  // above all positions of the old ring
         std::uint64_t next = base;
         for (std::uint64_t p = lowest; p < lowest + capacity_; ++p) {
             const Cell old = load(from, p);
@@ -339,7 +342,8 @@ private:
         }
     }
 
-    static void raise(CacheAligned<atomic<std::uint64_t>>& count, std::uint64_t value, std::uint64_t base) noexcept {
+    static void raise(CacheAligned<atomic<std::uint64_t>>& count, std::uint64_t value,
+                      std::uint64_t base) noexcept {
         std::uint64_t old = count.value.load(memory_order_seq_cst);
         if (old < base)
             count.value.compare_exchange_strong(old, value, memory_order_seq_cst);

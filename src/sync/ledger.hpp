@@ -76,8 +76,8 @@ public:
     /// needed. `record` is what there is afterwards, the changed one or the one that was left.
     /// thread: any. progress: lock-free. memory: none of its own. Returns false if there was no scratch.
     template <typename Records, typename Record, typename Step, typename Provide>
-    [[nodiscard]] bool change(Records&& records, std::size_t count, Record& record, std::uint32_t& scratch, Step&& step,
-                              Provide&& provide) {
+    [[nodiscard]] bool change(Records&& records, std::size_t count, Record& record, std::uint32_t& scratch,
+                              Step&& step, Provide&& provide) {
         std::uint64_t head = head_.load(memory_order_seq_cst);
         for (;;) {
             copy(records(index_of(head)), record.words, count);
@@ -111,7 +111,8 @@ public:
 
     /// As above, with a scratch at hand.
     template <typename Records, typename Record, typename Step>
-    void change(Records&& records, std::size_t count, Record& record, std::uint32_t& scratch, Step&& step) noexcept {
+    void change(Records&& records, std::size_t count, Record& record, std::uint32_t& scratch,
+                Step&& step) noexcept {
         static_cast<void>(change(
             records, count, record, scratch,
             [&](Record& r) {

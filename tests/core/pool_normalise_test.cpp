@@ -55,8 +55,10 @@ TEST_CASE("P15: lanes and kinds are data") {
 
 TEST_CASE("a wrong value is refused with its field, the value and the range") {
     CHECK(refusal([](PoolConfig& c) { c.max_queued = 0; }) == "max_queued is 0, but must be 1..2^20");
-    CHECK(refusal([](PoolConfig& c) { c.max_queued = (1 << 20) + 1; }) == "max_queued is 1048577, but must be 1..2^20");
-    CHECK(refusal([](PoolConfig& c) { c.max_queued_bytes = -1; }) == "max_queued_bytes is -1, but must be 0..2^62");
+    CHECK(refusal([](PoolConfig& c) { c.max_queued = (1 << 20) + 1; }) ==
+          "max_queued is 1048577, but must be 1..2^20");
+    CHECK(refusal([](PoolConfig& c) { c.max_queued_bytes = -1; }) ==
+          "max_queued_bytes is -1, but must be 0..2^62");
     CHECK(refusal([](PoolConfig& c) { c.lanes[3].limit = 0; }) ==
           "lanes.limit is 0 for \"bulk\", but must be 1..2^20");
     CHECK(refusal([](PoolConfig& c) { c.lanes[1].max_wait = -1ns; }) ==
@@ -71,8 +73,10 @@ TEST_CASE("a wrong value is refused with its field, the value and the range") {
           "kinds is without a worker for lane \"bulk\", but must be a table with a worker for every lane");
     CHECK(refusal([](PoolConfig& c) { c.lanes[1].name = "bulk"; }) ==
           "lanes.name is \"bulk\" twice, but must be another name for each");
-    CHECK(refusal([](PoolConfig& c) { c.kinds[1].name = ""; }) == "kinds.name is \"\", but must be 1..32 characters");
-    CHECK(refusal([](PoolConfig& c) { c.lanes.clear(); }) == "lanes is a table of 0, but must be a table of 1..16");
+    CHECK(refusal([](PoolConfig& c) { c.kinds[1].name = ""; }) ==
+          "kinds.name is \"\", but must be 1..32 characters");
+    CHECK(refusal([](PoolConfig& c) { c.lanes.clear(); }) ==
+          "lanes is a table of 0, but must be a table of 1..16");
     CHECK(refusal([](PoolConfig& c) {
               c.lanes.clear();
               c.kinds = {{"all", 1, {}}};

@@ -206,7 +206,9 @@ TEST_CASE("P2: bytes are compared without wrapping, whatever an item claims") {
     CHECK(record.bytes() == limits.bytes);
 }
 
-TEST_CASE("P2: never_fits whether the pool is full or not; otherwise the first bound in the order total, lane, bytes") {
+TEST_CASE(
+    "P2: never_fits whether the pool is full or not; otherwise the first bound in the order total, lane, "
+    "bytes") {
     const PoolLimits limits = tiny();
     PoolRecord record;
     REQUIRE(record.admit(limits, 0, big) == Verdict::admitted);
@@ -265,7 +267,8 @@ TEST_CASE("P6: an item's word keeps its life and its holders through every phase
     const ItemWord ran{running.bits + ran_step};
     const ItemWord thrown{running.bits + thrown_step};
     CHECK((ran.phase() == ItemPhase::ran && ran.settled() && ran.dropped() && ran.generation() == 1));
-    CHECK((thrown.phase() == ItemPhase::thrown && thrown.settled() && thrown.dropped() && thrown.generation() == 1));
+    CHECK((thrown.phase() == ItemPhase::thrown && thrown.settled() && thrown.dropped() &&
+           thrown.generation() == 1));
     CHECK(freed(ran).phase() == ItemPhase::free);
     CHECK_FALSE(freed(ran).dropped());
     CHECK(drafted(freed(ran)).generation() == 2);

@@ -20,7 +20,9 @@ const auto nothing = [] {};
 
 }  // namespace
 
-TEST_CASE("P2: each bound refuses with its name, its value, the count and a sentence, in the order total, lane, bytes") {
+TEST_CASE(
+    "P2: each bound refuses with its name, its value, the count and a sentence, in the order total, lane, "
+    "bytes") {
     BoundedPool pool;
     AllHeld held(pool);
     for (int i = 0; i < 16; ++i)
@@ -30,7 +32,8 @@ TEST_CASE("P2: each bound refuses with its name, its value, the count and a sent
     CHECK(full.limit().name == "lane");
     CHECK(full.limit().value == 16);
     CHECK(full.limit().count == 16);
-    CHECK(full.message() == "request 'c17': too many items are queued in lane 'control' (lane is 16, count is 16)");
+    CHECK(full.message() ==
+          "request 'c17': too many items are queued in lane 'control' (lane is 16, count is 16)");
 
     REQUIRE(pool.post(lanes::user, {.bytes = 1024 * 1024 - 10}, nothing));
     full = refusal_of(pool.enqueue(lanes::user, {.bytes = 11}, nothing));
@@ -39,7 +42,8 @@ TEST_CASE("P2: each bound refuses with its name, its value, the count and a sent
     CHECK(full.limit().value == 1024 * 1024);
     CHECK(full.limit().count == 1024 * 1024 - 10);
     CHECK(full.message() == "too many bytes are queued (bytes is 1048576, count is 1048566)");
-    CHECK(refusal_of(pool.enqueue(lanes::control, {.bytes = 11}, nothing)).limit().name == "lane");  // and bytes
+    CHECK(refusal_of(pool.enqueue(lanes::control, {.bytes = 11}, nothing)).limit().name ==
+          "lane");  // and bytes
 
     for (int i = 0; i < 32; ++i)
         REQUIRE(pool.post(lanes::bulk, {}, nothing));
@@ -77,8 +81,10 @@ TEST_CASE("P01, P2: an item larger than the whole budget never fits, on an empty
     CHECK(error.limit().value == 100);
     CHECK(error.limit().count == 101);
     CHECK(error.message() ==
-          "request 'big': the item's bytes exceed the whole budget for queued bytes (bytes is 100, count is 101)");
-    CHECK(refusal_of(pool.enqueue(only, {.bytes = ~std::uint64_t{0}}, nothing)).value() == ErrorCode::never_fits);
+          "request 'big': the item's bytes exceed the whole budget for queued bytes (bytes is 100, count is "
+          "101)");
+    CHECK(refusal_of(pool.enqueue(only, {.bytes = ~std::uint64_t{0}}, nothing)).value() ==
+          ErrorCode::never_fits);
     CHECK(pool.snapshot().items.accepted == 0);
     CHECK(pool.snapshot().refused.never_fits == 2);
     AllHeld held(pool);

@@ -67,7 +67,9 @@ TEST_CASE("P6: cancel() by handle frees place and bytes, and destroys the closur
     CHECK_FALSE(empty.cancel());
 }
 
-TEST_CASE("P5: cancel_call removes the first of that id, in the order of the lanes, then of arrival; never the running one") {
+TEST_CASE(
+    "P5: cancel_call removes the first of that id, in the order of the lanes, then of arrival; never the "
+    "running one") {
     BoundedPool pool;
     AllHeld held(pool);
     auto late = pool.enqueue(lanes::bulk, {.call_id = "a"}, nothing);
@@ -100,7 +102,8 @@ TEST_CASE("P5: cancel_call removes the first of that id, in the order of the lan
     CHECK(running->state() == ItemState::ran);
 }
 
-TEST_CASE("P5: cancel_group and cancel_all_queued remove all that they mean, count them, and free what they held") {
+TEST_CASE(
+    "P5: cancel_group and cancel_all_queued remove all that they mean, count them, and free what they held") {
     BoundedPool pool;
     AllHeld held(pool);
     std::atomic<int> died{0};
@@ -109,7 +112,8 @@ TEST_CASE("P5: cancel_group and cancel_all_queued remove all that they mean, cou
     for (const PoolLane lane : {lanes::control, lanes::user, lanes::cheap, lanes::bulk}) {
         for (int i = 0; i < 5; ++i) {
             auto a = pool.enqueue(lane, {.group_id = "mine", .bytes = 3}, [d = DiesHere(died)] {});
-            auto b = pool.enqueue(lane, {.call_id = "mine", .group_id = "others", .bytes = 4}, [d = DiesHere(died)] {});
+            auto b = pool.enqueue(lane, {.call_id = "mine", .group_id = "others", .bytes = 4},
+                                  [d = DiesHere(died)] {});
             REQUIRE((a && b));
             mine.push_back(*std::move(a));
             others.push_back(*std::move(b));
@@ -164,8 +168,8 @@ TEST_CASE("P6, P03: run or cancelled, exactly one of them, in a million races") 
         REQUIRE(item);
         // So long that the worker and the cancellers win about equally often.
         const auto begin = steady_clock::now();
-        while (steady_clock::now() - begin < std::chrono::nanoseconds(delay_ns) && item->state() == ItemState::queued) {
-        }
+        while (steady_clock::now() - begin < std::chrono::nanoseconds(delay_ns) &&
+               item->state() == ItemState::queued) {}
         bool won = false;
         switch (random.below(4)) {
             case 0:

@@ -71,7 +71,8 @@ private:
         await(place);
         const PoolLane lane{static_cast<std::uint8_t>(i % 4)};
         const ItemMeta meta{.call_id = i % 3 == 0 ? std::string_view("call") : std::string_view{},
-                            .group_id = group, .bytes = 5};
+                            .group_id = group,
+                            .bytes = 5};
         const std::array<long, 8> captured{i, 1, 2, 3, 4, 5, 6, 7};
         auto item = pool_.enqueue(lane, meta, [this, captured] { sum_.fetch_add(captured[1]); });
         if (!item) {
@@ -139,7 +140,9 @@ TEST_CASE("P10, P11: 100,000 items in steady state: no allocation and no mutex, 
     }
 }
 
-TEST_CASE("P10: a larger closure costs one allocation from the pool's resource, given back when it ends in any way") {
+TEST_CASE(
+    "P10: a larger closure costs one allocation from the pool's resource, given back when it ends in any "
+    "way") {
     CountingResource resource;
     PoolConfig config = small_pool(1, 8);
     config.memory = &resource;

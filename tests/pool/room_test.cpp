@@ -51,7 +51,8 @@ TEST_CASE("P13: room made by a cancellation, or by a worker, admits the first wh
     waiter.join();
     CHECK(pool.snapshot().lanes[0].queued == 2);
     CHECK(pool.snapshot().lanes[0].waiting == 0);
-    std::jthread second([&] { CHECK(pool.enqueue_for(patience, a, {}, [&] { ran.fetch_add(1); }).has_value()); });
+    std::jthread second(
+        [&] { CHECK(pool.enqueue_for(patience, a, {}, [&] { ran.fetch_add(1); }).has_value()); });
     REQUIRE(waiting_is(pool, 0, 1));
     held.open();
     second.join();
@@ -59,7 +60,8 @@ TEST_CASE("P13: room made by a cancellation, or by a worker, admits the first wh
     CHECK(ran.load() == 2);
 }
 
-TEST_CASE("P13: first come, first served; a newcomer of the lane does not overtake, another lane is not held up") {
+TEST_CASE(
+    "P13: first come, first served; a newcomer of the lane does not overtake, another lane is not held up") {
     BoundedPool pool(two_lanes());
     AllHeld held(pool);
     auto large = pool.enqueue(b, {.bytes = 60}, nothing);
@@ -133,14 +135,16 @@ TEST_CASE("P13: out of time names the bound, leaves the line, and lets the next 
     front.join();
     CHECK(pool.snapshot().lanes[1].queued == 2);
     CHECK(refusal_of(pool.enqueue_for(0ms, b, {.bytes = 50}, nothing)).limit().name == "bytes");
-    CHECK(refusal_of(pool.enqueue_for(patience, b, {.bytes = 101}, nothing)).value() == ErrorCode::never_fits);
+    CHECK(refusal_of(pool.enqueue_for(patience, b, {.bytes = 101}, nothing)).value() ==
+          ErrorCode::never_fits);
     CHECK(pool.enqueue_for(patience, b, {.bytes = 2}, nothing));
     held.open();
     CHECK(pool.wait_idle());
     CHECK(calls == 0);
 }
 
-TEST_CASE("P13, P9: the end of the pool lets all go who wait; a job of the pool is not made to wait for itself") {
+TEST_CASE(
+    "P13, P9: the end of the pool lets all go who wait; a job of the pool is not made to wait for itself") {
     for (int round = 0; round < scaled(60); ++round) {
         std::atomic<int> told{0};
         std::vector<std::jthread> waiters;
@@ -168,15 +172,16 @@ TEST_CASE("P13, P9: the end of the pool lets all go who wait; a job of the pool 
     BoundedPool pool(two_lanes());
     ErrorCode inside{};
     REQUIRE(pool.post(b, {}, [&] {
-        while (pool.post(a, {}, nothing)) {
-        }
+        while (pool.post(a, {}, nothing)) {}
         inside = pool.enqueue_for(patience, a, {}, nothing).error().value();
     }));
     CHECK(pool.wait_idle());
     CHECK(inside == ErrorCode::would_deadlock);
 }
 
-TEST_CASE("P13, P16 stress: waiting, running out of time, running and cancelling; all adds up, nobody is left waiting") {
+TEST_CASE(
+    "P13, P16 stress: waiting, running out of time, running and cancelling; all adds up, nobody is left "
+    "waiting") {
     BoundedPool pool(two_lanes());
     std::atomic<std::uint64_t> accepted{0};
     std::atomic<std::uint64_t> refused{0};

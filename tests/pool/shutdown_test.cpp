@@ -112,7 +112,9 @@ TEST_CASE("P9: drain runs all that was accepted; a drain can be turned into a ca
     CHECK(pool.snapshot().items.discarded == 1);
 }
 
-TEST_CASE("P05: every item before, during and after shutdown is accepted or refused, and each accepted one ends once") {
+TEST_CASE(
+    "P05: every item before, during and after shutdown is accepted or refused, and each accepted one ends "
+    "once") {
     for (int round = 0; round < scaled(150); ++round) {
         const Shutdown mode = round % 2 == 0 ? Shutdown::cancel : Shutdown::drain;
         BoundedPool pool(small_pool(2, 32));
@@ -141,13 +143,15 @@ TEST_CASE("P05: every item before, during and after shutdown is accepted or refu
             wrong.fetch_add(pool.wait_shut_down_for(patience) ? 0 : 1);
             for (const PoolItem& item : mine) {
                 discarded.fetch_add(item.state() == ItemState::discarded ? 1 : 0);
-                wrong.fetch_add(item.state() == ItemState::discarded || item.state() == ItemState::ran ? 0 : 1);
+                wrong.fetch_add(item.state() == ItemState::discarded || item.state() == ItemState::ran ? 0
+                                                                                                       : 1);
             }
         });
         REQUIRE(wrong.load() == 0);
         REQUIRE(accepted.load() == ran.load() + discarded.load());
         const PoolTotals totals = pool.snapshot().items;
-        REQUIRE((totals.accepted == accepted.load() && totals.ran == ran.load() && totals.discarded == discarded.load()));
+        REQUIRE((totals.accepted == accepted.load() && totals.ran == ran.load() &&
+                 totals.discarded == discarded.load()));
         REQUIRE((mode == Shutdown::cancel || discarded.load() == 0));
     }
 }

@@ -94,17 +94,20 @@ struct Counts {
         lane[l].down(1);
     }
     [[nodiscard]] std::uint64_t breaches() const {
-        return all.breaches() + bytes.breaches() + lane[0].breaches() + lane[1].breaches() + lane[2].breaches();
+        return all.breaches() + bytes.breaches() + lane[0].breaches() + lane[1].breaches() +
+               lane[2].breaches();
     }
     [[nodiscard]] bool zero() const {
-        return all.now() == 0 && bytes.now() == 0 && lane[0].now() == 0 && lane[1].now() == 0 && lane[2].now() == 0;
+        return all.now() == 0 && bytes.now() == 0 && lane[0].now() == 0 && lane[1].now() == 0 &&
+               lane[2].now() == 0;
     }
 };
 
 /// Looks until it is told to stop; says how many samples there were and how many were wrong.
 class Observer {
 public:
-    explicit Observer(BoundedPool& pool) : thread_([this, &pool](const std::stop_token& stop) { look(pool, stop); }) {}
+    explicit Observer(BoundedPool& pool)
+        : thread_([this, &pool](const std::stop_token& stop) { look(pool, stop); }) {}
     std::uint64_t finish() {
         thread_.request_stop();
         thread_.join();
@@ -145,7 +148,8 @@ private:
 /// Counts itself up when it comes into a slot, which is after its admission, and down when it is destroyed there.
 class InSlot {
 public:
-    InSlot(Counts& counts, std::size_t lane, std::int64_t bytes) : counts_(&counts), lane_(lane), bytes_(bytes) {}
+    InSlot(Counts& counts, std::size_t lane, std::int64_t bytes)
+        : counts_(&counts), lane_(lane), bytes_(bytes) {}
     InSlot(InSlot&& other) noexcept
         : counts_(other.counts_), lane_(other.lane_), bytes_(other.bytes_), in_(true) {
         counts_->up(lane_, bytes_);
@@ -260,7 +264,9 @@ TEST_CASE("P3 stress: what fits is not refused because others are being refused"
     held.open();
 }
 
-TEST_CASE("P3, P6, P16 stress: enqueue, cancel and run at random; all adds up at every sample, and nothing is left") {
+TEST_CASE(
+    "P3, P6, P16 stress: enqueue, cancel and run at random; all adds up at every sample, and nothing is "
+    "left") {
     constexpr std::int64_t workers = 4;
     std::atomic<std::uint64_t> thrown{0};
     PoolConfig config = config_of(workers - 1);
@@ -282,7 +288,8 @@ TEST_CASE("P3, P6, P16 stress: enqueue, cancel and run at random; all adds up at
             const bool throws = random.one_in(32);
             const std::string call = std::to_string(me);
             auto item = pool.enqueue(PoolLane{static_cast<std::uint8_t>(lane)},
-                                     {.call_id = call, .group_id = random.one_in(2) ? "even" : "odd",
+                                     {.call_id = call,
+                                      .group_id = random.one_in(2) ? "even" : "odd",
                                       .bytes = static_cast<std::uint64_t>(bytes)},
                                      [&ran, work, throws, in = InSlot(counts, lane, bytes)] {
                                          for (std::uint64_t i = 0; i < work; ++i)

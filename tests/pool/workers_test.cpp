@@ -42,12 +42,13 @@ TEST_CASE("P7: a job that throws goes to the handler with its meta, is counted, 
         } catch (int number) {
             what = std::to_string(number);
         }
-        told.push_back(std::string(item.lane) + " " + std::string(item.call_id) + " " + std::string(item.group_id) + " " +
-                       std::to_string(item.bytes) + " " + what);
+        told.push_back(std::string(item.lane) + " " + std::string(item.call_id) + " " +
+                       std::string(item.group_id) + " " + std::to_string(item.bytes) + " " + what);
         throw 1;  // its own trouble
     };
     BoundedPool pool(config);
-    auto first = pool.enqueue(only, {.call_id = "c", .group_id = "g", .bytes = 7}, [] { throw std::runtime_error("boom"); });
+    auto first = pool.enqueue(only, {.call_id = "c", .group_id = "g", .bytes = 7},
+                              [] { throw std::runtime_error("boom"); });
     auto second = pool.enqueue(only, {}, [] { throw 42; });
     auto third = pool.enqueue(only, {}, nothing);
     REQUIRE((first && second && third));
@@ -95,7 +96,8 @@ TEST_CASE("P8 stress: no item waits while a worker that may run it sleeps, witho
     PoolConfig config;
     config.spin = SpinPolicy::park;
     config.lanes = {{"a", 64, {}}, {"b", 64, {}}, {"c", 64, {}}};
-    config.kinds = {{"ab", 1, {"a", "b"}}, {"bc", 1, {"b", "c"}}, {"abc", 2, {"a", "b", "c"}}, {"c", 1, {"c"}}};
+    config.kinds = {
+        {"ab", 1, {"a", "b"}}, {"bc", 1, {"b", "c"}}, {"abc", 2, {"a", "b", "c"}}, {"c", 1, {"c"}}};
     BoundedPool pool(config);
     const int rounds = scaled(4'000);
     Random random(2);
@@ -113,8 +115,7 @@ TEST_CASE("P8 stress: no item waits while a worker that may run it sleeps, witho
                 while (!pool.post(PoolLane{where}, {}, [&] {
                     inside.fetch_add(1);
                     open.wait(false);
-                })) {
-                }
+                })) {}
             }
         };
         std::jthread helper(post);
@@ -129,7 +130,8 @@ TEST_CASE("P8 stress: no item waits while a worker that may run it sleeps, witho
                 if (now.lanes[l].queued == 0)
                     continue;
                 for (std::size_t k = 0; k < now.kinds.size(); ++k) {
-                    if ((pool.config().kinds[k].lanes >> l & 1U) != 0 && now.kinds[k].running < now.kinds[k].workers)
+                    if ((pool.config().kinds[k].lanes >> l & 1U) != 0 &&
+                        now.kinds[k].running < now.kinds[k].workers)
                         return false;
                 }
             }
@@ -142,7 +144,9 @@ TEST_CASE("P8 stress: no item waits while a worker that may run it sleeps, witho
     }
 }
 
-TEST_CASE("P12: an item that waited longer than its lane allows is taken next by the first worker that may run it") {
+TEST_CASE(
+    "P12: an item that waited longer than its lane allows is taken next by the first worker that may run "
+    "it") {
     PoolConfig config;
     config.lanes = {{"high", 64, {}}, {"low", 64, 20ms}, {"lower", 64, 10ms}};
     config.kinds = {{"all", 1, {"high", "low", "lower"}}};
@@ -228,7 +232,8 @@ TEST_CASE("P17: waiting for idle is woken by a cancellation too") {
         std::atomic<int> wrong{0};
         std::jthread waiter([&] {
             const bool idle = pool.wait_idle_for(patience).has_value();
-            wrong.fetch_add(idle && (item->state() == ItemState::ran || item->state() == ItemState::cancelled) ? 0 : 1);
+            wrong.fetch_add(
+                idle && (item->state() == ItemState::ran || item->state() == ItemState::cancelled) ? 0 : 1);
         });
         gate.open();  // the worker and the canceller race for being the last
         (void)item->cancel();

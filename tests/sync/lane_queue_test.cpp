@@ -154,7 +154,8 @@ struct Found {
 
 /// Producers push numbered items, and kill some of their own; takers check each producer's order; all must come out.
 template <class Rules>
-Found stress(std::uint32_t limit, unsigned producers, unsigned takers, std::chrono::milliseconds span, bool one_old) {
+Found stress(std::uint32_t limit, unsigned producers, unsigned takers, std::chrono::milliseconds span,
+             bool one_old) {
     Slots slots(limit + 2);
     sync::BasicLaneQueue<Rules> lane(3, limit, *std::pmr::new_delete_resource());
     std::atomic<std::int64_t> room{limit};
@@ -182,7 +183,9 @@ Found stress(std::uint32_t limit, unsigned producers, unsigned takers, std::chro
     test::run_together(producers + takers, [&](unsigned me) {
         test::Random random(me);
         if (me < producers) {
-            for (std::uint64_t number = 1; std::chrono::steady_clock::now() < end && disorder.load() == 0 && !Rules::give_up(); ++number) {
+            for (std::uint64_t number = 1;
+                 std::chrono::steady_clock::now() < end && disorder.load() == 0 && !Rules::give_up();
+                 ++number) {
                 if (room.fetch_sub(1) <= 0) {
                     room.fetch_add(1);
                     std::this_thread::yield();
@@ -215,7 +218,8 @@ Found stress(std::uint32_t limit, unsigned producers, unsigned takers, std::chro
             // An old item at the head for a while: what makes compaction necessary.
             if (one_old && random.one_in(8) && producing.load() != 0)
                 std::this_thread::sleep_for(std::chrono::microseconds(random.below(200)));
-            const auto slot = lane.take(slots, [&](std::uint32_t s, std::uint64_t seat) { return slots.claim(s, seat); });
+            const auto slot =
+                lane.take(slots, [&](std::uint32_t s, std::uint64_t seat) { return slots.claim(s, seat); });
             if (!slot) {
                 if ((producing.load() == 0 && std::chrono::steady_clock::now() > give_up) || Rules::give_up())
                     return;
@@ -247,7 +251,9 @@ bool noticed() {
                 std::this_thread::sleep_for(std::chrono::milliseconds(10));
             mutants_stop.store(true);
         });
-        if (stress<Rules>(2 + static_cast<std::uint32_t>(attempt % 2), 4, 1, std::chrono::milliseconds(500), true).wrong() != 0)
+        if (stress<Rules>(2 + static_cast<std::uint32_t>(attempt % 2), 4, 1, std::chrono::milliseconds(500),
+                          true)
+                .wrong() != 0)
             return true;
     }
     return false;
@@ -280,8 +286,8 @@ TEST_CASE("P1, P5: every sequence of ten pushes, takes and deaths, beside a dequ
                     break;
                 }
                 case 1: {
-                    const auto slot =
-                        lane.take(slots, [&](std::uint32_t s, std::uint64_t seat) { return slots.claim(s, seat); });
+                    const auto slot = lane.take(
+                        slots, [&](std::uint32_t s, std::uint64_t seat) { return slots.claim(s, seat); });
                     REQUIRE(slot.has_value() == !model.empty());
                     if (slot) {
                         REQUIRE(*slot == model.front());
@@ -348,7 +354,9 @@ TEST_CASE("P1 stress: every item once, in its producer's order, while rings of 2
 TEST_CASE("the stress notices helpers that ask again what lives") {
     CHECK(noticed<AsksAgain>());
 }
-TEST_CASE("P6: a helper that slept through two compactions moves nothing; one that believes any frozen cell loses an item") {
+TEST_CASE(
+    "P6: a helper that slept through two compactions moves nothing; one that believes any frozen cell loses "
+    "an item") {
     CHECK(old_item_survives_a_late_helper<Scripted>());
     CHECK_FALSE(old_item_survives_a_late_helper<BelievesAnyCell>());
 }

@@ -138,8 +138,7 @@ TEST_CASE("a step that refuses changes nothing and needs no scratch") {
     CHECK(record.words[0] == 0);
     CHECK_FALSE(asked);
     CHECK(ledger.version() == before);
-    CHECK_FALSE(ledger.change(
-        records, count, record, scratch, [](Record&) { return true; }, provide));
+    CHECK_FALSE(ledger.change(records, count, record, scratch, [](Record&) { return true; }, provide));
     CHECK(asked);
     CHECK(ledger.version() == before);
 }

@@ -8,9 +8,9 @@
 #include <fmt/format.h>
 
 #include "interrupt.hpp"
-#include "options.hpp"
 #include "items/pool_replay.hpp"
 #include "items/pool_report.hpp"
+#include "options.hpp"
 #include "replay.hpp"
 #include "report_json.hpp"
 #include "report_text.hpp"

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "exit_code.hpp"
-#include "pacer.hpp"
 #include "items/pool_options.hpp"
+#include "pacer.hpp"
 #include "turns/turn_options.hpp"
 
 namespace sluice::replay {

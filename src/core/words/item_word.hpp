@@ -66,9 +66,9 @@ struct ItemWord {
 }
 
 /// What a worker adds to a running item when it has ended: nothing carries, and no other bit changes.
-inline constexpr std::uint64_t ran_step =
-    static_cast<std::uint64_t>(ItemPhase::ran) - static_cast<std::uint64_t>(ItemPhase::running) +
-    ItemWord::settled_bit;
+inline constexpr std::uint64_t ran_step = static_cast<std::uint64_t>(ItemPhase::ran) -
+                                          static_cast<std::uint64_t>(ItemPhase::running) +
+                                          ItemWord::settled_bit;
 inline constexpr std::uint64_t thrown_step = ran_step + 1;
 
 /// Any phase -> free, keeping the life; nobody holds on.

@@ -36,7 +36,8 @@ struct LaneCell {
         return bits >> (2 + slot_bits);
     }
 
-    [[nodiscard]] static constexpr LaneCell of(std::uint64_t position, Kind kind, std::uint32_t slot = 0) noexcept {
+    [[nodiscard]] static constexpr LaneCell of(std::uint64_t position, Kind kind,
+                                               std::uint32_t slot = 0) noexcept {
         return {position << (2 + slot_bits) | std::uint64_t{slot} << 2U | static_cast<std::uint64_t>(kind)};
     }
 

@@ -20,7 +20,8 @@ std::optional<PoolLane> find_lane(const PoolConfig& config, std::string_view nam
 // "left=right"; the right is empty where there is no sign.
 std::pair<std::string_view, std::string_view> halves(std::string_view text) {
     const std::size_t sign = text.find('=');
-    return {text.substr(0, sign), sign == std::string_view::npos ? std::string_view{} : text.substr(sign + 1)};
+    return {text.substr(0, sign),
+            sign == std::string_view::npos ? std::string_view{} : text.substr(sign + 1)};
 }
 
 // False: no lane and class of a trace are called so.
@@ -54,8 +55,9 @@ LaneMap default_lane_map() noexcept {
 
 void declare_pool_options(CLI::App& app, PoolOptions& options) {
     const char* const group = "Pool (--engine pool)";
-    app.add_option("--map", options.map,
-                   "Send rows of a lane and class to a lane of the pool, e.g. read/maintenance=cheap; again for more")
+    app.add_option(
+           "--map", options.map,
+           "Send rows of a lane and class to a lane of the pool, e.g. read/maintenance=cheap; again for more")
         ->type_name("ROWS=LANE")
         ->take_all()
         ->group(group);
@@ -87,7 +89,8 @@ std::expected<PoolSetup, std::string> make_pool_setup(const PoolOptions& options
         std::int64_t items = 0;
         const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), items);
         if (!lane || text.empty() || error != std::errc{} || end != text.data() + text.size())
-            return std::unexpected(fmt::format("--lane-limit {}: not a lane of the pool and a number, as bulk=256", entry));
+            return std::unexpected(
+                fmt::format("--lane-limit {}: not a lane of the pool and a number, as bulk=256", entry));
         config.lanes[lane->index].limit = items;
     }
     for (const std::string& entry : options.map) {
@@ -95,7 +98,9 @@ std::expected<PoolSetup, std::string> make_pool_setup(const PoolOptions& options
         const auto lane = find_lane(config, name);
         if (!lane || !map_rows(setup.map, rows, *lane))
             return std::unexpected(
-                fmt::format("--map {}: not a lane and class of the trace and a lane of the pool, as read/maintenance=cheap", entry));
+                fmt::format("--map {}: not a lane and class of the trace and a lane of the pool, as "
+                            "read/maintenance=cheap",
+                            entry));
     }
     return setup;
 }

@@ -34,7 +34,8 @@ struct PoolSetup {
     PoolConfig config;
     LaneMap map;
 };
-[[nodiscard]] std::expected<PoolSetup, std::string> make_pool_setup(const PoolOptions& options, unsigned workers,
+[[nodiscard]] std::expected<PoolSetup, std::string> make_pool_setup(const PoolOptions& options,
+                                                                    unsigned workers,
                                                                     std::uint64_t max_queued);
 
 }  // namespace sluice::replay

@@ -12,9 +12,9 @@
 #include <fmt/format.h>
 
 #include "counting_resource.hpp"
+#include "items/pool_options.hpp"
 #include "jobs.hpp"
 #include "os.hpp"
-#include "items/pool_options.hpp"
 #include "progress.hpp"
 #include "recorder.hpp"
 #include "tracker.hpp"
@@ -37,7 +37,8 @@ struct PoolJob : TimedJob {
 class PoolSession {
 public:
     PoolSession(const LoadedTrace& loaded, const Options& options, Plan plan, const LaneMap& map,
-                std::unique_ptr<CountingResource> memory, BoundedPool pool, const std::atomic<bool>& interrupted)
+                std::unique_ptr<CountingResource> memory, BoundedPool pool,
+                const std::atomic<bool>& interrupted)
         : loaded_(loaded),
           options_(options),
           interrupted_(interrupted),
@@ -120,8 +121,9 @@ void PoolSession::count_refusal(PoolLaneReport& lane, const Error& error) const 
 void PoolSession::submit(std::size_t job) {
     const Row& row = loaded_.trace.rows[plan_.jobs[job].row];
     const std::string& actor = loaded_.trace.actors[row.actor];
-    const ItemMeta meta{.group_id = actor.size() <= max_name_bytes ? std::string_view(actor) : std::string_view{},
-                        .bytes = row.bytes};
+    const ItemMeta meta{
+        .group_id = actor.size() <= max_name_bytes ? std::string_view(actor) : std::string_view{},
+        .bytes = row.bytes};
     Submission& submission = recorder_.submission(job);
     submission.called = recorder_.now();
     PoolJob closure{{JobToken(recorder_.record(job)), &setting_, plan_.service_ns(row)}};
@@ -268,14 +270,15 @@ std::expected<PoolReport, Failure> replay_pool(const LoadedTrace& loaded, const 
     if (!plan)
         return std::unexpected(Failure{ExitCode::input, std::move(plan).error()});
     try {
-        auto session = std::make_unique<PoolSession>(loaded, options, *std::move(plan), setup->map, std::move(memory),
-                                                     *std::move(pool), interrupted);
+        auto session = std::make_unique<PoolSession>(loaded, options, *std::move(plan), setup->map,
+                                                     std::move(memory), *std::move(pool), interrupted);
         PoolReport report = session->run();
         if (report.stuck)
             (void)session.release();
         return report;
     } catch (const std::system_error& error) {
-        return std::unexpected(Failure{ExitCode::executor, fmt::format("the submitter's thread: {}", error.what())});
+        return std::unexpected(
+            Failure{ExitCode::executor, fmt::format("the submitter's thread: {}", error.what())});
     }
 }
 
