@@ -81,8 +81,9 @@ Pool::Pool(const EffectivePoolConfig& config)
     }
     // The most special kind is woken first, so that those who can do more stay free for what only they can do.
     for (auto& lane : lanes_) {
-        std::ranges::stable_sort(lane->kinds, {},
-                                 [this](std::uint8_t kind) { return std::popcount(kinds_[kind]->lanes); });
+        std::ranges::sort(lane->kinds, {}, [this](std::uint8_t kind) {
+            return std::pair(std::popcount(kinds_[kind]->lanes), kind);
+        });
     }
 }
 

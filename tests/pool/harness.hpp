@@ -44,8 +44,8 @@ class AllHeld {
 public:
     explicit AllHeld(BoundedPool& pool) {
         auto kinds = pool.config().kinds;
-        std::ranges::stable_sort(kinds, std::greater{},
-                                 [](const auto& kind) { return std::popcount(kind.lanes); });
+        std::ranges::sort(kinds, std::greater{},
+                          [](const auto& kind) { return std::pair(std::popcount(kind.lanes), kind.name); });
         unsigned held = 0;
         for (const auto& kind : kinds) {
             const PoolLane last{static_cast<std::uint8_t>(std::bit_width(kind.lanes) - 1)};

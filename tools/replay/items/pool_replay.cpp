@@ -187,11 +187,11 @@ void PoolSession::fill_lanes(PoolReport& report) const {
         const JobRecord& record = recorder_.records()[job];
         ++lane.planned;
         const Fate fate = recorder_.submissions()[job].fate;
-        lane.not_submitted += fate == Fate::not_submitted ? 1 : 0;
+        lane.not_submitted += fate == Fate::not_submitted ? 1U : 0U;
         if (fate != Fate::accepted)
             continue;
         ++lane.accepted;
-        lane.started_again += record.starts.load(std::memory_order_relaxed) > 1 ? 1 : 0;
+        lane.started_again += record.starts.load(std::memory_order_relaxed) > 1 ? 1U : 0U;
         const std::uint64_t ended = record.ended();
         if (ended == 0) {
             ++(record.dropped.load(std::memory_order_relaxed) ? lane.dropped : lane.lost);
