@@ -83,7 +83,7 @@ def the_pool_replays_and_tells_refusals_by_the_bound():
     names = [("read", "interactive"), ("serial", "interactive"), ("mutating", "interactive"), ("heavy", "maintenance")]
     burst = trace("arrival_us,actor,lane,class,service_us,bytes\n" + "".join(
         f"{i},a{i % 9},{names[i % 4][0]},{names[i % 4][1]},2000,{(1 << 21) if i == 0 else 100}\n" for i in range(400)))
-    done = replay(burst, "--engine", "pool", "--asap", "--workers", "2", "--json", "-")
+    done = replay(burst, "--engine", "pool", "--asap", "--workers", "2", "--max-queued", "90", "--json", "-")
     report = json.loads(done.stdout)
     expect(done, 0, err="by lane, with refusals by the bound that was hit")
     assert report["sound"] and report["run"]["engine"] == "pool", report

@@ -57,12 +57,12 @@ void declare_pool_options(CLI::App& app, PoolOptions& options) {
     const char* const group = "Pool (--engine pool)";
     app.add_option(
            "--map", options.map,
-           "Send rows of a lane and class to a lane of the pool, e.g. read/maintenance=cheap; again for more")
+           "Send rows of a lane and class to a pool lane, as read/maintenance=cheap (repeatable)")
         ->type_name("ROWS=LANE")
         ->take_all()
         ->group(group);
     app.add_option("--lane-limit", options.lane_limits,
-                   "Items that a lane may queue, e.g. bulk=256 (default: the pool's); again for more")
+                   "Items that a lane may queue, as bulk=256; default: the pool's (repeatable)")
         ->type_name("LANE=N")
         ->take_all()
         ->group(group);
