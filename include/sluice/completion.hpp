@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <new>
 #include <optional>
 #include <type_traits>
@@ -35,8 +36,15 @@ class [[nodiscard("drop it on purpose with .detach(), or use post()")]] Completi
 public:
     /// An empty handle; every wait on it answers `no_state`.
     Completion() noexcept = default;
-    Completion(Completion&&) noexcept = default;
-    Completion& operator=(Completion&&) noexcept = default;
+    Completion(Completion&& other) noexcept
+        : handle_(std::move(other.handle_)), refusal_(std::exchange(other.refusal_, std::nullopt)) {}
+    Completion& operator=(Completion&& other) noexcept {
+        if (this != &other) {
+            handle_ = std::move(other.handle_);
+            refusal_ = std::exchange(other.refusal_, std::nullopt);
+        }
+        return *this;
+    }
 
     /// Whether there is a job behind this handle, or a refusal that nobody has looked at yet.
     [[nodiscard]] bool valid() const noexcept {
@@ -80,6 +88,8 @@ private:
     friend class detail::Awaiter;
     template <class Source, class Post, class F>
     friend class detail::Callback;
+    template <class Net, class Source, class Handler, class Fallback>
+    friend class detail::AsioWait;
     template <class U>
     friend class detail::Gathering;
 
@@ -96,6 +106,10 @@ private:
         return take(handle_.valid() ? detail::WaitStatus::done : detail::WaitStatus::no_state);
     }
     [[nodiscard]] Result<T> take_ready_and_keep();
+    [[nodiscard]] Result<T> take_for_callback() noexcept;
+    [[nodiscard]] static Result<T> take_given_up() {
+        return Result<T>(std::unexpect, detail::given_up());
+    }
     [[nodiscard]] void* allocate_callback(std::size_t size, std::size_t alignment) noexcept {
         return handle_.valid() ? handle_.allocate_callback(size, alignment)
                                : ::operator new(size, std::align_val_t(alignment), std::nothrow);
@@ -137,6 +151,16 @@ Result<T> Completion<T>::take_ready_and_keep() {
         return {};
     } else {
         return Result<T>(std::in_place, std::move(*static_cast<T*>(handle_.result())));
+    }
+}
+
+// As above for who has nobody to throw at: what moving the result throws is what the job is said to have thrown.
+template <class T>
+Result<T> Completion<T>::take_for_callback() noexcept {
+    try {
+        return take_ready_and_keep();
+    } catch (...) {
+        return Result<T>(std::unexpect, handle_.error_of_move(std::current_exception()));
     }
 }
 

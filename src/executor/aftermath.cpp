@@ -63,8 +63,11 @@ void Engine::settle(core::Job* job, ActorCell* released, ThreadSlot& slot) noexc
     ThreadContext& here = this_thread_context();
     here.settling = true;
     std::uint32_t count = 0;
-    for (; job != nullptr; ++count)
-        end_unstarted(static_cast<JobNode&>(*std::exchange(job, job->next)), slot);
+    {
+        const ContinuationsHeld held;  // so the callback of one of these finds all of them ended
+        for (; job != nullptr; ++count)
+            end_unstarted(static_cast<JobNode&>(*std::exchange(job, job->next)), slot);
+    }
     for (; released != nullptr; ++count) {
         ActorCell& cell = *std::exchange(released, released->link);
         drop_context(cell);

@@ -178,9 +178,10 @@ bool JobHandle::attach(Continuation& continuation) noexcept {
     node_->continuation = &continuation;
     std::uint32_t word = node_->state.load(memory_order_acquire);  // pairs with the release in complete()
     while (!job_word::done(word)) {
+        // A wait that timed out has left its mark; nobody sleeps there any more.
+        const std::uint32_t attached = (word & ~job_word::waiter_bit) | job_word::continuation_bit;
         // release: pairs with the acquire in complete(), which then reads the pointer. acquire on failure: as above.
-        if (node_->state.compare_exchange_weak(word, word | job_word::continuation_bit, memory_order_release,
-                                               memory_order_acquire)) {
+        if (node_->state.compare_exchange_weak(word, attached, memory_order_release, memory_order_acquire)) {
             return true;
         }
     }
@@ -223,6 +224,9 @@ bool JobHandle::failed() const noexcept {
 }
 Error JobHandle::error() const noexcept {
     return node_->error;
+}
+Error JobHandle::error_of_move(std::exception_ptr thrown) const {
+    return error_of(*node_, ErrorCode::job_threw, std::move(thrown));
 }
 void* JobHandle::result() const noexcept {
     return node_->ops->result(node_->payload);

@@ -8,7 +8,8 @@ namespace sluice::detail {
 
 namespace {
 
-/// The continuations that wait for the one that this thread is inside, oldest first. This thread only.
+/// The continuations that wait until this thread has left the one it is inside, or holds no more; oldest first. This
+/// thread only.
 struct Line {
     Continuation* first = nullptr;
     Continuation* last = nullptr;
@@ -18,15 +19,11 @@ constinit thread_local Line line;  // trivially destructible: usable also while 
 
 }  // namespace
 
-void run_continuation(Continuation& continuation) noexcept {
-    if (line.inside) {
-        continuation.next = nullptr;
-        (line.last == nullptr ? line.first : line.last->next) = &continuation;
-        line.last = &continuation;
+ContinuationsHeld::ContinuationsHeld() noexcept : outermost_(!std::exchange(line.inside, true)) {}
+
+ContinuationsHeld::~ContinuationsHeld() {
+    if (!outermost_)
         return;
-    }
-    line.inside = true;
-    continuation.run(continuation);
     while (line.first != nullptr) {
         Continuation& oldest = *std::exchange(line.first, line.first->next);
         if (line.first == nullptr)
@@ -34,6 +31,17 @@ void run_continuation(Continuation& continuation) noexcept {
         oldest.run(oldest);
     }
     line.inside = false;
+}
+
+void run_continuation(Continuation& continuation) noexcept {
+    if (line.inside) {
+        continuation.next = nullptr;
+        (line.last == nullptr ? line.first : line.last->next) = &continuation;
+        line.last = &continuation;
+        return;
+    }
+    const ContinuationsHeld held;
+    continuation.run(continuation);
 }
 
 bool inside_continuation() noexcept {

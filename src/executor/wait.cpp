@@ -82,6 +82,10 @@ void Engine::wait_is_over(std::uint32_t maintenance) noexcept {
     waits_.workers.fetch_sub(1);
 }
 
+bool on_executor_thread() noexcept {
+    return this_thread_context().engine != nullptr;
+}
+
 WaitStatus Engine::wait(JobNode& node, std::int64_t patience_ns) noexcept {
     if (node.engine->forked())
         return WaitStatus::forked;       // whoever would have ended the job is in the parent

@@ -18,11 +18,24 @@ namespace sluice {
 
 /// Where a continuation is to run: called with a nullary callable of one pointer's size, which is to be called exactly
 /// once, on whichever thread. `[&](auto go) { asio::post(io, go); }` is one. It may throw only before it has taken the
-/// callable; then the continuation runs on the thread that ended the job.
+/// callable; then the continuation runs on the thread that ended the job. It is moved on that thread, without throwing.
 template <class Post>
-concept Poster = std::invocable<std::decay_t<Post>&, detail::RunContinuation>;
+concept Poster = std::invocable<std::decay_t<Post>&, detail::RunContinuation> &&
+                 std::is_nothrow_move_constructible_v<std::decay_t<Post>>;
+
+/// What can be waited for without holding a thread: Completion, FlightCompletion, and what when_all() gives.
+template <class Source>
+concept AwaitableSource = requires { typename Source::awaited_type; } && std::movable<Source>;
 
 namespace detail {
+
+template <class Net, class Source, class Handler, class Fallback>
+class AsioWait;  // asio_wait.hpp
+
+/// What is told to who gave up waiting, where nothing else is known.
+[[nodiscard]] inline Error given_up() {
+    return Error({.code = ErrorCode::cancelled, .message = "the wait was given up; what was waited for goes on"});
+}
 
 /// Runs continuations where the awaited thing ended.
 struct RunHere {
@@ -138,7 +151,11 @@ private:
     void call() noexcept {
         Source source = std::move(source_);
         try {
-            std::invoke(std::move(fn_), source.take_ready_and_keep());
+            if constexpr (std::is_member_pointer_v<F>) {
+                std::invoke(std::move(fn_), source.take_for_callback());
+            } else {  // straight into the parameter: a move that throws would be a callback that is never called
+                std::move(fn_)(source.take_for_callback());
+            }
         } catch (...) {
             source.count_callback_that_threw();
         }
@@ -152,11 +169,14 @@ private:
 };
 
 /// What everything that ends with a result offers besides waiting for it. `Source` derives from this and has, for
-/// Awaiter and Callback: ready, valid, attach, take_back_continuation, take_ready, take_ready_and_keep,
-/// allocate_callback, free_callback, count_callback_that_threw.
+/// Awaiter, Callback and AsioWait: ready, valid, attach, take_back_continuation, take_ready, take_for_callback,
+/// take_given_up (after its continuation was taken back), allocate_callback, free_callback, count_callback_that_threw.
 template <class Source, class Outcome>
 class Awaitable {
 public:
+    /// What is there in the end.
+    using awaited_type = Outcome;
+
     /// `co_await std::move(completion)` gives the outcome without holding a thread.
     ///
     /// The coroutine goes on where the awaited thing has ended: for a job on its worker, at once, while the actor's lane
@@ -176,10 +196,11 @@ public:
     /// Calls `fn(outcome)` once there is one. The handle is empty from here on.
     ///
     /// **Thread**: the one that ended the job, as for co_await; this one, before the call returns, if it has ended
-    /// already or was refused. Callbacks that cause each other run one after the other, so that chains of any length
-    /// need no stack; one that blocks for what a later one does waits for ever. **Errors**: what moving `fn` throws, and
-    /// std::bad_alloc: the handle stays as it was. What `fn` throws is dropped, and counted in
-    /// Snapshot::callbacks_threw. **Memory**: none as long as `fn` fits into what the job's closure and result leave of
+    /// already or was refused, but from inside a callback only once that one has returned. Callbacks that cause each
+    /// other run one after the other, so that chains of any length need no stack; one that blocks for what a later one
+    /// does waits for ever. **Errors**: what moving `fn` throws, and std::bad_alloc: the handle stays as it was. What
+    /// `fn` throws is dropped, and counted in Snapshot::callbacks_threw. `fn` is called in any case: a result that
+    /// throws when it is moved arrives as `job_threw`. **Memory**: none as long as `fn` fits into what the job's closure and result leave of
     /// `inline_payload_bytes`; otherwise one allocation, and one for a refusal.
     template <std::invocable<Outcome> F>
     void then(F&& fn) && {

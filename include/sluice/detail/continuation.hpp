@@ -18,7 +18,20 @@ struct Continuation {
 /// **Memory**: none.
 SLUICE_API void run_continuation(Continuation& continuation) noexcept;
 
-/// Whether this thread is inside a continuation.
+/// While one lives, continuations that this thread is to run wait in line; the end of the outermost runs them. For who
+/// ends several things one after the other: a continuation may wait for any of them.
+class SLUICE_API ContinuationsHeld {
+public:
+    ContinuationsHeld() noexcept;
+    ContinuationsHeld(const ContinuationsHeld&) = delete;
+    ContinuationsHeld& operator=(const ContinuationsHeld&) = delete;
+    ~ContinuationsHeld();
+
+private:
+    bool outermost_;
+};
+
+/// Whether this thread is inside a continuation, or holds them.
 [[nodiscard]] SLUICE_API bool inside_continuation() noexcept;
 
 /// A callable of one pointer's size that runs a continuation: what is given to a user's executor.

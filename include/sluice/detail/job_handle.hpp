@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <utility>
 
 #include <sluice/detail/continuation.hpp>
@@ -67,6 +68,8 @@ public:
     // The rest is for a job that is done.
     [[nodiscard]] bool failed() const noexcept;
     [[nodiscard]] Error error() const noexcept;
+    /// What a job is said to have ended with whose result threw `thrown` when it was moved out.
+    [[nodiscard]] Error error_of_move(std::exception_ptr thrown) const;
     [[nodiscard]] void* result() const noexcept;
 
 private:
@@ -78,5 +81,8 @@ private:
 
     JobNode* node_ = nullptr;
 };
+
+/// Whether this thread is one of some executor's, inside a job or not.
+[[nodiscard]] SLUICE_API bool on_executor_thread() noexcept;
 
 }  // namespace sluice::detail
