@@ -5,6 +5,7 @@
 #include <sluice/clock.hpp>
 #include <sluice/executor.hpp>
 #include <sluice/future.hpp>
+#include <sluice/single_flight.hpp>
 #include <sluice/turn_gate.hpp>
 #include <sluice/version.hpp>
 #include <sluice/when_all.hpp>

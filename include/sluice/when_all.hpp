@@ -26,8 +26,7 @@ template <class T>
 class [[nodiscard]] Gathering : public Awaitable<Gathering<T>, std::vector<Result<T>>> {
 public:
     Gathering() noexcept = default;  // nothing, as one that was moved from
-    explicit Gathering(std::vector<Completion<T>> completions)
-        : state_(new State(std::move(completions))) {}
+    explicit Gathering(std::vector<Completion<T>> completions) : state_(new State(std::move(completions))) {}
 
     /// Whether wait() would return at once. **Cost**: linear.
     [[nodiscard]] bool ready() const noexcept {

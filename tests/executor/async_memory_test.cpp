@@ -46,13 +46,14 @@ Detached awaits(Actor<int> actor, Actor<int> other, Gate gate, int rounds, std::
 }
 
 void calls_back(const Actor<int>& actor, int left, std::atomic<int>& wrong, Reached& reached) {
-    actor.mutate([](int& n) { return ++n; }).then([&actor, left, &wrong, &reached](const Result<int>& result) {
-        wrong.fetch_add(result ? 0 : 1);
-        if (left == 0)
-            reached.add();
-        else
-            calls_back(actor, left - 1, wrong, reached);
-    });
+    actor.mutate([](int& n) { return ++n; })
+        .then([&actor, left, &wrong, &reached](const Result<int>& result) {
+            wrong.fetch_add(result ? 0 : 1);
+            if (left == 0)
+                reached.add();
+            else
+                calls_back(actor, left - 1, wrong, reached);
+        });
 }
 
 }  // namespace
@@ -115,7 +116,8 @@ TEST_CASE("E19 E31 an awaited job and an inline callback: no allocation and no m
     });
 }
 
-TEST_CASE("E19 E31 a callback that does not fit costs one block of the executor's memory, counted, given back") {
+TEST_CASE(
+    "E19 E31 a callback that does not fit costs one block of the executor's memory, counted, given back") {
     under_both_policies({2}, [](Config config) {
         CountingResource resource;
         config.memory = &resource;
@@ -141,10 +143,9 @@ TEST_CASE("E19 E31 a callback that does not fit costs one block of the executor'
 
             resource.fail_all(true);
             auto job = actor.read([](const int& n) { return n; });
-            CHECK_THROWS_AS(std::move(job).then([&called, bulk](const Result<int>&) {
-                called.fetch_add(bulk[7]);
-            }),
-                            std::bad_alloc);
+            CHECK_THROWS_AS(
+                std::move(job).then([&called, bulk](const Result<int>&) { called.fetch_add(bulk[7]); }),
+                std::bad_alloc);
             resource.fail_all(false);
             CHECK(value_of(job) == 0);
         }

@@ -217,7 +217,8 @@ TEST_CASE("E16 E19 stress: attaching races with ending, and each continuation ru
     });
 }
 
-TEST_CASE("E22 stress: continuations of an executor that ends under them run once, with a value or shut_down") {
+TEST_CASE(
+    "E22 stress: continuations of an executor that ends under them run once, with a value or shut_down") {
     under_both_policies({1, 2}, [](const Config& config) {
         for (int round = 0; round < scaled(200); ++round) {
             std::atomic<int> ran{0};

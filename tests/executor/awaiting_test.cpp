@@ -49,10 +49,10 @@ TEST_CASE("E19 co_await: a value, nothing, a move-only value, an error; resumed 
             const auto thread = co_await std::move(job);
             end.set_value(thread.value() == std::this_thread::get_id());
         }(actor.read([gate](const int&) {
-              gate.pass();
-              return std::this_thread::get_id();
-          }),
-          same);
+            gate.pass();
+            return std::this_thread::get_id();
+        }),
+                                                                     same);
         gate.open();
         CHECK(same.get_future().get());
     });
@@ -212,7 +212,8 @@ TEST_CASE("X02 E22 a coroutine lets go of the last handle to its executor, on on
     });
 }
 
-TEST_CASE("E19 when_all: wait, co_await and then give all results in their order, refused and empty ones too") {
+TEST_CASE(
+    "E19 when_all: wait, co_await and then give all results in their order, refused and empty ones too") {
     under_both_policies({1, 2}, [](const Config& config) {
         Executor executor(config);
         auto actor = executor.add_actor("a", 0);
@@ -246,8 +247,9 @@ TEST_CASE("E19 when_all: wait, co_await and then give all results in their order
         {
             const Gate gate;
             std::promise<bool> end;
-            when_all(some(gate)).then(
-                [&](const std::vector<Result<int>>& results) { end.set_value(right(results)); });
+            when_all(some(gate)).then([&](const std::vector<Result<int>>& results) {
+                end.set_value(right(results));
+            });
             gate.open();
             CHECK(end.get_future().get());
         }

@@ -34,7 +34,8 @@ TEST_CASE("E19 a callback gets the value, on the worker that ended the job") {
     });
 }
 
-TEST_CASE("E19 a callback of a job that has ended, or was refused, runs before then() returns, on the caller") {
+TEST_CASE(
+    "E19 a callback of a job that has ended, or was refused, runs before then() returns, on the caller") {
     under_both_policies({2}, [](const Config& config) {
         std::optional<Executor> executor(std::in_place, config);
         auto actor = executor->add_actor("a", 1);
@@ -208,7 +209,9 @@ TEST_CASE("E19 what a callback throws is dropped and counted, and hurts nobody")
         Executor executor(config);
         auto actor = executor.add_actor("a", 0);
         for (int i = 0; i < 10; ++i)
-            actor.mutate([](int& n) { ++n; }).then([](const Result<void>&) { throw std::runtime_error("lost"); });
+            actor.mutate([](int& n) { ++n; }).then([](const Result<void>&) {
+                throw std::runtime_error("lost");
+            });
         CHECK(eventually([&] { return executor.snapshot().callbacks_threw == 10; }));
         CHECK(value_of(actor.read([](const int& n) { return n; })) == 10);
         CHECK_FALSE(actor.fatal());
@@ -221,9 +224,9 @@ TEST_CASE("E16 E19 a result that throws when it is moved still reaches its callb
         auto actor = executor.add_actor("a", 0);
         const JobOptions named{.request_id = "r1"};
         std::promise<Error> told;
-        actor.read(named, [](const int&) { return MoveThrows(); }).then([&](const Result<MoveThrows>& result) {
-            told.set_value(result ? Error() : result.error());
-        });
+        actor.read(named, [](const int&) { return MoveThrows(); })
+            .then(
+                [&](const Result<MoveThrows>& result) { told.set_value(result ? Error() : result.error()); });
         const Error error = told.get_future().get();
         CHECK(error == ErrorCode::job_threw);
         CHECK(error.actor() == "a");
@@ -345,11 +348,12 @@ TEST_CASE("X02 E22 a callback lets go of the last handle to its executor") {
             auto actor = executor->add_actor("a", 0);
             const Gate gate;
             std::atomic<int> ended{0};
-            actor.mutate([gate](int&) { gate.pass(); }).then([&, last = executor](const Result<void>&) mutable {
-                last.reset();
-                std::this_thread::sleep_for(100us);
-                ended.fetch_add(1);
-            });
+            actor.mutate([gate](int&) { gate.pass(); })
+                .then([&, last = executor](const Result<void>&) mutable {
+                    last.reset();
+                    std::this_thread::sleep_for(100us);
+                    ended.fetch_add(1);
+                });
             for (int i = 0; i < 10; ++i)
                 actor.mutate([](int&) {}).then([&](const Result<void>&) { ended.fetch_add(1); });
             executor.reset();
@@ -360,7 +364,8 @@ TEST_CASE("X02 E22 a callback lets go of the last handle to its executor") {
     });
 }
 
-TEST_CASE("X02 E22 the last handle goes in a callback on the caller's own thread, or with the callback itself") {
+TEST_CASE(
+    "X02 E22 the last handle goes in a callback on the caller's own thread, or with the callback itself") {
     under_both_policies({2}, [](Config config) {
         for (int round = 0; round < scaled(40); ++round) {
             const auto threads = ThreadCounts::watch(config);

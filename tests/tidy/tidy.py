@@ -23,6 +23,7 @@ ARROWS = {
     "src/sync": {"sync", "platform", "core"},  # what a word or a queue decides is pure; the CAS loop is here
     "src/memory": {"memory", "sync", "platform", "core"},
     "src/observe": {"observe", "sync", "platform", "core"},
+    "src/flight": {"flight", "memory", "sync", "platform", "core"},
     "examples": set(),
     "tools": {"observe"},  # a report wants the library's own histogram
     "tests/api": set(),

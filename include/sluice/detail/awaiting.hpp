@@ -34,7 +34,8 @@ class AsioWait;  // asio_wait.hpp
 
 /// What is told to who gave up waiting, where nothing else is known.
 [[nodiscard]] inline Error given_up() {
-    return Error({.code = ErrorCode::cancelled, .message = "the wait was given up; what was waited for goes on"});
+    return Error(
+        {.code = ErrorCode::cancelled, .message = "the wait was given up; what was waited for goes on"});
 }
 
 /// Runs continuations where the awaited thing ended.
