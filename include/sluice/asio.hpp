@@ -1,0 +1,104 @@
+// Waiting for jobs in a program of standalone Asio (1.22 or newer). Optional: the library itself knows no Asio. The same for
+// Boost.Asio is <sluice/boost_asio.hpp>; a source file includes one of them.
+#pragma once
+
+#include <asio/associated_allocator.hpp>
+#include <asio/associated_cancellation_slot.hpp>
+#include <asio/associated_executor.hpp>
+#include <asio/async_result.hpp>
+#include <asio/cancellation_type.hpp>
+#include <asio/executor_work_guard.hpp>
+#include <asio/post.hpp>
+#include <asio/system_executor.hpp>
+
+#include <concepts>
+#include <stop_token>
+#include <type_traits>
+#include <utility>
+
+#include <sluice/completion.hpp>
+#include <sluice/detail/asio_wait.hpp>
+#include <sluice/detail/awaiting.hpp>
+
+namespace sluice {
+
+namespace detail {
+
+/// How things are called here; see detail/asio_wait.hpp.
+struct StandaloneAsio {
+    template <class Handler, class Fallback>
+    static auto executor_of(const Handler& handler, const Fallback& fallback) {
+        return ::asio::get_associated_executor(handler, fallback);
+    }
+    template <class Handler>
+    static auto allocator_of(const Handler& handler) {
+        return ::asio::get_associated_allocator(handler);
+    }
+    template <class Executor>
+    static auto keep_working(const Executor& executor) {
+        return ::asio::make_work_guard(executor);
+    }
+    template <class Executor, class F>
+    static void post(const Executor& executor, F&& fn) {
+        ::asio::post(executor, std::forward<F>(fn));
+    }
+    /// Giving up a wait leaves nothing half done, so each type of cancellation is heard.
+    template <class Handler, class F>
+    static void on_cancel(const Handler& handler, F&& fn) {
+        if (auto slot = ::asio::get_associated_cancellation_slot(handler); slot.is_connected())
+            slot.assign([fn](::asio::cancellation_type type) {
+                if (type != ::asio::cancellation_type::none)
+                    fn();
+            });
+    }
+    template <class Handler>
+    static void stop_listening(const Handler& handler) {
+        if (auto slot = ::asio::get_associated_cancellation_slot(handler); slot.is_connected())
+            slot.clear();
+    }
+};
+
+}  // namespace detail
+
+inline namespace with_asio {
+
+/// Waits for a Completion, a FlightCompletion or what when_all() gave, in the way that the completion token says:
+/// `Result<T> r = co_await sluice::async_wait(actor.read(fn), asio::use_awaitable);`. The signature is `void(Outcome)`: errors
+/// of a job are values, as everywhere here, and nothing is thrown for them.
+///
+/// **Thread**: the handler runs on its associated executor, posted, never on a worker and never inside this call; without
+/// one on `fallback`, or on Asio's system executor, which has threads of its own. That executor is kept busy meanwhile
+/// (outstanding work), so its context's run() does not return. It must outlive the wait: end what you await, or cancel,
+/// before a context goes. **Cancellation**: by the handler's cancellation slot, of each type: the outcome is `cancelled`, and
+/// the job goes on, unless `stop` is the source of its JobOptions::stop: then a stop is requested, too. **Errors**: throws
+/// what the handler's allocator throws. **Memory**: one block of the handler's associated allocator, and what posting takes.
+template <class Executor, AwaitableSource Source, class Token>
+auto async_wait(const Executor& fallback, Source source, std::stop_source stop, Token&& token) {
+    using Signature = void(typename Source::awaited_type);
+    return ::asio::async_initiate<Token, Signature>(detail::StartAsioWait<detail::StandaloneAsio, Executor>(),
+                                                    token, std::move(source), std::move(stop), fallback);
+}
+template <class Executor, AwaitableSource Source, class Token>
+auto async_wait(const Executor& fallback, Source source, Token&& token) {
+    return async_wait(fallback, std::move(source), std::stop_source(std::nostopstate),
+                      std::forward<Token>(token));
+}
+template <AwaitableSource Source, class Token>
+auto async_wait(Source source, std::stop_source stop, Token&& token) {
+    return async_wait(::asio::system_executor(), std::move(source), std::move(stop),
+                      std::forward<Token>(token));
+}
+template <AwaitableSource Source, class Token>
+auto async_wait(Source source, Token&& token) {
+    return async_wait(::asio::system_executor(), std::move(source), std::stop_source(std::nostopstate),
+                      std::forward<Token>(token));
+}
+
+/// A Poster for resume_on() and then_on(): what it is given runs on `executor`.
+template <class Executor>
+[[nodiscard]] auto posting_to(Executor executor) {
+    return [executor](auto go) { ::asio::post(executor, go); };
+}
+
+}  // namespace with_asio
+}  // namespace sluice
