@@ -75,11 +75,11 @@ TEST_CASE(
             for (int i = 0; i < calls; ++i) {
                 // Half of them on few keys, so that they meet.
                 const std::string key = "key " + std::to_string(random.below(random.one_in(2) ? 8 : 1'000));
-                FlightPatience patience;
+                FlightPatience waits;
                 if (random.one_in(8))
-                    patience.patience = std::chrono::microseconds(random.below(200));
+                    waits.patience = std::chrono::microseconds(random.below(200));
                 tally.pending.fetch_add(1);
-                tally.end(flights.run(key, patience, [&] { return tally.run(random); }));
+                tally.end(flights.run(key, waits, [&] { return tally.run(random); }));
                 if (random.one_in(16))
                     flights.forget(key);
             }
