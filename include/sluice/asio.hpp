@@ -68,8 +68,8 @@ inline namespace with_asio {
 ///
 /// **Thread**: the handler runs on its associated executor, posted, never on a worker and never inside this call; without
 /// one on `fallback`, or on Asio's system executor, which has threads of its own. That executor is kept busy meanwhile
-/// (outstanding work), so its context's run() does not return. It must outlive the wait: end what you await, or cancel,
-/// before a context goes. **Cancellation**: by the handler's cancellation slot, of each type: the outcome is `cancelled`, and
+/// (outstanding work), so its context's run() does not return. The context must outlive the wait, and the thread that has
+/// ended it while that is still inside Asio's post(): declare it before the executor, so that it goes after it. **Cancellation**: by the handler's cancellation slot, of each type: the outcome is `cancelled`, and
 /// the job goes on, unless `stop` is the source of its JobOptions::stop: then a stop is requested, too. **Errors**: throws
 /// what the handler's allocator throws. **Memory**: one block of the handler's associated allocator, and what posting takes.
 template <class Executor, AwaitableSource Source, class Token>

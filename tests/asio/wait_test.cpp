@@ -1,7 +1,7 @@
 // Goal: a program of Asio waits for jobs in Asio's ways: completion tokens, handlers on their executor, associated memory,
 // cancellation (E19 E25 S2).
 // Method: one source, compiled for standalone Asio and for Boost.Asio; contexts that are run by hand, so that what runs
-// where is known.
+// where is known. They go after the executor, whose workers post to them.
 #include <utility>  // Boost 1.74 forgets it
 
 #ifdef SLUICE_TEST_BOOST_ASIO
@@ -51,9 +51,9 @@ TEST_CASE(
     "E19 a handler runs in its context, which is kept running, and never inside the call that starts the "
     "wait") {
     under_both_policies({1, 2}, [](const Config& config) {
+        net::io_context context;
         Executor executor(config);
         auto actor = executor.add_actor("a", 3);
-        net::io_context context;
         const auto here = std::this_thread::get_id();
         int seen = 0;
         const auto handler = [&](Result<int> result) {
@@ -85,9 +85,9 @@ TEST_CASE(
 }
 
 TEST_CASE("E19 use_future, with a thread pool and with nobody's executor") {
+    net::thread_pool pool(2);
     Executor executor;
     auto actor = executor.add_actor("a", 3);
-    net::thread_pool pool(2);
     CHECK(async_wait(actor.read(look), net::use_future).get().value() == 3);
     CHECK(async_wait(pool.get_executor(), actor.mutate([](int& n) { ++n; }), net::use_future)
               .get()
@@ -116,9 +116,9 @@ TEST_CASE("E19 S2 when_all and flights are waited for as jobs are") {
 
 TEST_CASE("E19 the wait lies in the handler's own memory, which is given back before the handler is called") {
     CountingResource resource;
+    net::io_context context;
     Executor executor;
     auto actor = executor.add_actor("a", 3);
-    net::io_context context;
     for (int i = 0; i < 3; ++i) {
         std::uint64_t inside = 1;
         async_wait(context.get_executor(), actor.read(look),
@@ -152,9 +152,9 @@ TEST_CASE("E19 a context that goes with a handler in it destroys the handler") {
 }
 
 TEST_CASE("E19 posting_to: coroutines and callbacks of our own go on in a context") {
+    net::io_context context;
     Executor executor;
     auto actor = executor.add_actor("a", 3);
-    net::io_context context;
     auto work = net::make_work_guard(context);
     bool here = false;
     const auto thread = std::this_thread::get_id();
@@ -175,9 +175,9 @@ TEST_CASE("E19 posting_to: coroutines and callbacks of our own go on in a contex
 #ifdef SLUICE_TEST_CO_AWAIT
 
 TEST_CASE("E19 use_awaitable: 10,000 jobs in one coroutine, resumed in its context") {
+    net::io_context context;
     Executor executor;
     auto actor = executor.add_actor("a", 0);
-    net::io_context context;
     const auto thread = std::this_thread::get_id();
     int count = 0;
     const auto body = [&]() -> net::awaitable<void> {
@@ -197,9 +197,9 @@ TEST_CASE("E19 use_awaitable: 10,000 jobs in one coroutine, resumed in its conte
 #ifndef SLUICE_TEST_BOOST_ASIO  // Debian's Boost 1.74 has no cancellation slots and no as_tuple
 
 TEST_CASE("E19 as_tuple") {
+    net::io_context context;
     Executor executor;
     auto actor = executor.add_actor("a", 3);
-    net::io_context context;
     int seen = 0;
     const auto body = [&]() -> net::awaitable<void> {
         const auto [result] =
@@ -213,9 +213,9 @@ TEST_CASE("E19 as_tuple") {
 
 TEST_CASE("E25 cancellation gives up the wait; with the job's stop source a queued job goes as well") {
     under_both_policies({1, 2}, [](const Config& config) {
+        net::io_context context;
         Executor executor(config);
         auto actor = executor.add_actor("a", 0);
-        net::io_context context;
         const Gate gate;
         auto holds = actor.mutate([gate](int&) { gate.pass(); });
         REQUIRE(gate.reached_by(1));
@@ -241,9 +241,9 @@ TEST_CASE("E25 cancellation gives up the wait; with the job's stop source a queu
 }
 
 TEST_CASE("S5 cancellation of a share in a flight and of a whole gathering") {
+    net::io_context context;
     Executor executor;
     auto actor = executor.add_actor("a", 0);
-    net::io_context context;
     const Gate gate;
     const auto waits = [gate](const int&) {
         gate.pass();
@@ -278,9 +278,9 @@ TEST_CASE("S5 cancellation of a share in a flight and of a whole gathering") {
 
 TEST_CASE("E25 stress: cancellation races with the end of the job; each handler is called once") {
     under_both_policies({2}, [](const Config& config) {
+        net::io_context context;
         Executor executor(config);
         auto actor = executor.add_actor("a", 0);
-        net::io_context context;
         int called = 0;
         int cancelled = 0;
         const int rounds = scaled(20'000);
