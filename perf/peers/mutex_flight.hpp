@@ -25,7 +25,7 @@ public:
             const auto over = [&] { return call->value.has_value(); };
             if (!patience)
                 call->over.wait(waiting, over);
-            else if (!call->over.wait_for(waiting, *patience, over))
+            else if (patience->count() != 0 && !call->over.wait_for(waiting, *patience, over))
                 return std::nullopt;
             return call->value;
         }

@@ -131,7 +131,9 @@ WaitStatus FlightRef::wait(std::int64_t patience_ns, bool (*given_up)(const void
     Flight& flight = *flight_;
     if (!landed() && (runs_here() || (flight.type->submit != nullptr && on_executor_thread())))
         return WaitStatus::would_deadlock;
-    for (unsigned round = 0; patience_ns != 0 && round < look_rounds && !landed(); ++round) {
+    if (patience_ns == 0)
+        return landed() ? WaitStatus::done : WaitStatus::timed_out;
+    for (unsigned round = 0; round < look_rounds && !landed(); ++round) {
         if (round % 4 == 3)
             platform::yield();
         else
@@ -286,19 +288,24 @@ void FlightWatch::free(void* memory, std::size_t size, std::size_t alignment) co
     seat_->flight.get()->table->memory->deallocate(memory, size, alignment);
 }
 
+// Made once and never destroyed, so that giving up costs no allocation.
 Error flight_error(WaitStatus status) {
+    static const Error& timed_out =
+        *new Error({.code = ErrorCode::timed_out, .message = "the run had not ended in time; it goes on"});
+    static const Error& would_deadlock = *new Error(
+        {.code = ErrorCode::would_deadlock,
+         .message = "inside the key's own run, and for a job's run on an executor's thread, waiting could "
+                    "never end, so nothing was waited for"});
+    static const Error& cancelled =
+        *new Error({.code = ErrorCode::cancelled,
+                    .message = "a stop was requested while this caller waited; the run goes on"});
     switch (status) {
         case WaitStatus::timed_out:
-            return Error(
-                {.code = ErrorCode::timed_out, .message = "the run had not ended in time; it goes on"});
+            return timed_out;
         case WaitStatus::would_deadlock:
-            return Error(
-                {.code = ErrorCode::would_deadlock,
-                 .message = "inside the key's own run, and for a job's run on an executor's thread, waiting "
-                            "could never end, so nothing was waited for"});
+            return would_deadlock;
         default:
-            return Error({.code = ErrorCode::cancelled,
-                          .message = "a stop was requested while this caller waited; the run goes on"});
+            return cancelled;
     }
 }
 
