@@ -67,7 +67,8 @@ public:
         return take(handle_.wait(detail::JobHandle::forever));
     }
 
-    /// As wait(), for at most `patience`; then `timed_out`, and the job can be waited for again.
+    /// As wait(), for at most `patience`; then `timed_out`, and the job can be waited for again. A patience that is not
+    /// positive only looks; 100 years and more are wait().
     template <class Rep, class Period>
     [[nodiscard]] Result<T> wait_for(std::chrono::duration<Rep, Period> patience) {
         return take(handle_.wait(detail::JobHandle::nanoseconds(patience)));

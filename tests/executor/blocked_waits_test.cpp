@@ -1,6 +1,7 @@
 // Goal: waits inside jobs that block each other in less obvious ways are refused, also when what blocks them comes later;
 //       and waits that can end are not (E20). Slow destructors and jobs that turn out long delay nobody else (E28, E30, E32).
 // Method: each blockage built by hand, with a limit on how long it may take to be noticed.
+#include <algorithm>
 #include <optional>
 #include <string>
 

@@ -1,11 +1,12 @@
 // The untyped half of Completion: what waiting, taking and dropping need to know of a job.
 #pragma once
 
-#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <ratio>
 #include <utility>
 
 #include <sluice/detail/continuation.hpp>
@@ -24,13 +25,15 @@ class SLUICE_API JobHandle {
 public:
     static constexpr std::int64_t forever = -1;
 
-    /// A duration as the nanoseconds that wait() takes: rounded up, saturating, and never `forever`.
+    /// A duration as the nanoseconds that wait() takes: rounded up. What is negative, and what is not a number, is no time
+    /// at all; 100 years and more are `forever`. In floating point, which no duration overflows.
     template <class Rep, class Period>
     [[nodiscard]] static std::int64_t nanoseconds(std::chrono::duration<Rep, Period> patience) {
-        constexpr std::chrono::duration<double> longest = std::chrono::hours(24 * 365 * 100);
-        if (!(std::chrono::duration<double>(patience) < longest))
-            return forever;
-        return std::max<std::int64_t>(0, std::chrono::ceil<std::chrono::nanoseconds>(patience).count());
+        constexpr long double longest = 100.0L * 365 * 24 * 3600 * 1'000'000'000;
+        const long double wanted = std::chrono::duration<long double, std::nano>(patience).count();
+        if (!(wanted > 0))
+            return 0;
+        return wanted < longest ? static_cast<std::int64_t>(std::ceil(wanted)) : forever;
     }
 
     JobHandle() noexcept = default;
