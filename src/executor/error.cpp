@@ -55,14 +55,15 @@ public:
     }
 };
 
-/// What an exception says of itself, if it says anything.
-std::string what_of(const std::exception_ptr& exception) {
+/// What an exception says of itself, if it says anything. It is the user's: it may say null.
+void append_what(std::string& text, const std::exception_ptr& exception) {
     try {
         std::rethrow_exception(exception);
     } catch (const std::exception& error) {
-        return error.what();
+        const char* what = error.what();
+        text.append(what != nullptr ? what : "an exception that says nothing");
     } catch (...) {
-        return "something that is no std::exception";
+        text.append("something that is no std::exception");
     }
 }
 
@@ -81,8 +82,8 @@ std::string sentence_of(const Error::Parts& parts) {
         text.append(", count is ").append(std::to_string(parts.limit.count)).append(")");
     }
     if (parts.exception) {
-        text.append(parts.code == ErrorCode::actor_fatal ? "; the first cause: " : ": ")
-            .append(what_of(parts.exception));
+        text.append(parts.code == ErrorCode::actor_fatal ? "; the first cause: " : ": ");
+        append_what(text, parts.exception);
     }
     return text;
 }
@@ -111,7 +112,7 @@ const std::error_category& error_category() noexcept {
     return *category;
 }
 
-Error::Error(Parts parts) {
+Error::Error(Parts parts) noexcept {
     try {
         auto record = std::make_unique<Record>();
         record->code = parts.code;
@@ -121,7 +122,7 @@ Error::Error(Parts parts) {
         record->message = sentence_of(parts);
         record->exception = std::move(parts.exception);
         record_ = record.release();
-    } catch (const std::bad_alloc&) {
+    } catch (...) {  // no memory, or words that no string can hold: jobs end with errors where nothing may be thrown
         record_ = bare_record(parts.code);
     }
 }
@@ -138,7 +139,8 @@ Error::Record* Error::bare_record(ErrorCode code) noexcept {
         }
         return *made;
     }();
-    return &records[static_cast<std::size_t>(code)];
+    const auto index = static_cast<std::size_t>(code);
+    return &records[index < records.size() ? index : static_cast<std::size_t>(ErrorCode::no_state)];
 }
 
 Error::Error(const Error& other) noexcept : record_(other.record_) {

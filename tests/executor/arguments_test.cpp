@@ -1,4 +1,5 @@
-// Goal: whatever a caller hands in, the executor answers as its contract says: durations of any size and sign (E19).
+// Goal: whatever a caller hands in, the executor answers as its contract says: durations of any size and sign (E19),
+// exceptions of any kind (E16, E18).
 // Method: the values at the ends of each type, and the ones that are none.
 #include <limits>
 #include <ratio>
@@ -7,6 +8,20 @@
 
 using namespace sluice;
 using namespace sluice::test;
+
+namespace {
+
+/// An exception that is the user's own in every way that the language allows.
+struct Silent : std::exception {
+    [[nodiscard]] const char* what() const noexcept override {
+        return nullptr;
+    }
+};
+struct Left : std::exception {};
+struct Right : std::exception {};
+struct Ambiguous : Left, Right {};  // is no std::exception that anybody could catch as one
+
+}  // namespace
 
 TEST_CASE("E19 a patience of any size and sign: none, not a number and negative only look; endless ones are a wait") {
     using detail::JobHandle;
@@ -47,5 +62,26 @@ TEST_CASE("E19 a patience of any size and sign: none, not a number and negative 
         CHECK(steady_clock::now() - before < patience);
         gate.open();
         CHECK(job.wait_for(seconds(std::numeric_limits<double>::infinity())));
+    });
+}
+
+TEST_CASE("E16 E18 an exception that says nothing, or that nobody can catch as one, fails its job and no more") {
+    under_both_policies({1}, [](const Config& config) {
+        Executor executor(config);
+        auto actor = executor.add_actor("a", 0);
+        const auto silent = result_of(actor.read([](const int&) { throw Silent(); }));
+        REQUIRE_FALSE(silent);
+        CHECK(silent.error() == ErrorCode::job_threw);
+        CHECK(silent.error().message() == "actor 'a': the job threw: an exception that says nothing");
+        CHECK(silent.error().exception());
+        const auto ambiguous = result_of(actor.read([](const int&) { throw Ambiguous(); }));
+        CHECK(ambiguous.error() == ErrorCode::job_threw);
+        const auto number = result_of(actor.read([](const int&) { throw 7; }));
+        CHECK(number.error().message().ends_with("something that is no std::exception"));
+        // As the first cause of a fatal actor, where a submission tells of it.
+        CHECK(code_of(actor.mutate([](int&) { throw Silent(); })) == ErrorCode::job_threw);
+        const auto refused = result_of(actor.mutate([](int&) {}));
+        CHECK(refused.error() == ErrorCode::actor_fatal);
+        CHECK(refused.error().message().ends_with("an exception that says nothing"));
     });
 }
