@@ -48,11 +48,13 @@ enum class ErrorCode : std::uint8_t {
     return {static_cast<int>(code), error_category()};
 }
 
-/// A bound that a refusal ran into: its name in Config, its value, and the count that met it.
+/// A bound that a refusal ran into: its name in Config, its value, and the count that met it. Or an argument that is outside
+/// its range (`invalid_argument`): its name, the largest value that is accepted, the value that was given, and the range.
 struct LimitHit {
     std::string_view name;    ///< static storage; empty when no limit was involved
     std::uint64_t value = 0;  ///< the bound
-    std::uint64_t count = 0;  ///< how many there were when the submission was refused
+    std::uint64_t count = 0;  ///< how many there were when the submission was refused; or the argument itself
+    std::string_view range = {};  ///< static storage; what is accepted, for an argument; else empty
 };
 
 /// Everything that is known about a failure. Copying shares one immutable record.
@@ -95,7 +97,7 @@ public:
     [[nodiscard]] std::string_view request_id() const noexcept;
     /// A sentence fit to show: what happened, to which actor and request, and the limit if one was hit.
     [[nodiscard]] std::string_view message() const noexcept;
-    /// The limit that was hit (for `queue_full`), with its value and the current count.
+    /// The limit that was hit (for `queue_full`), with its value and the current count; or the argument that was refused.
     [[nodiscard]] LimitHit limit() const noexcept;
     /// What the job threw (for `job_threw`), or the first cause (for `actor_fatal`); else null.
     [[nodiscard]] std::exception_ptr exception() const noexcept;

@@ -107,13 +107,15 @@ public:
 
     /// Submits by key, when no handle is at hand: `executor.submit<Index>("repo-a", Lane::pure_read, {}, fn)`.
     /// Costs a look-up more than a handle does. A job callable only with `Context&` is refused with
-    /// `lane_mismatch` by the lanes that only read. In `heavy_init` it is the one-step form.
+    /// `lane_mismatch` by the lanes that only read, and what is no lane with `invalid_argument`. In `heavy_init` it is the
+    /// one-step form.
     template <class Context, MutateJob<Context> F>
     auto submit(std::string_view id, Lane lane, const JobOptions& options, F&& fn) const;
 
-    /// Starts shutting down (E22); returns at once. What is queued runs, or completes with `shut_down`. Later submissions complete with `shut_down`. May be called
-    /// again, and turn a drain into a cancel.
-    void shutdown(Shutdown mode) noexcept;
+    /// Starts shutting down (E22); returns at once. What is queued runs, or completes with `shut_down`. Later submissions complete
+    /// with `shut_down`. May be called again, and turn a drain into a cancel. **Errors**: `invalid_argument` for what is
+    /// neither; then nothing has changed.
+    Result<void> shutdown(Shutdown mode) noexcept;
     /// Waits until all accepted jobs have ended, after shutdown(). **Errors**: `would_deadlock` on the
     /// executor's own threads, and before shutdown(); `timed_out`.
     [[nodiscard]] Result<void> wait_shut_down() const {

@@ -15,7 +15,8 @@ namespace sluice {
 /// `repo.read({.job_class = sluice::JobClass::maintenance, .request_id = "r7"}, fn)`.
 ///
 /// The two names are copied into the job: nothing needs to outlive the call. Together they may have
-/// `max_name_bytes`; a job with longer ones is refused with `invalid_argument`.
+/// `max_name_bytes`. A job with longer ones, with what is no class, or with a cost outside its range is refused with
+/// `invalid_argument`.
 struct JobOptions {
     /// Interactive work goes ahead of maintenance work (E11).
     JobClass job_class = JobClass::interactive;
@@ -29,7 +30,7 @@ struct JobOptions {
     /// A stop that is requested while the job is queued ends it with `cancelled` at once (E25). A job that has started
     /// finishes, and may look at the token itself. Costs a second node while the job is queued.
     std::stop_token stop = {};
-    /// What the job costs its actor in the fairness between actors (E12). At least 1.
+    /// What the job costs its actor in the fairness between actors (E12). Range 1..65536.
     std::uint32_t cost = 1;
 };
 

@@ -100,7 +100,8 @@ enum class MutationState : std::uint8_t {
 [[nodiscard]] constexpr std::string_view to_string(MutationState state) noexcept {
     constexpr std::array<std::string_view, 5> names{"running", "queued", "blocked_by_other_mutating",
                                                     "not_found", "actor_missing"};
-    return names[static_cast<std::size_t>(state)];
+    const auto index = static_cast<std::size_t>(state);
+    return index < names.size() ? names[index] : "unknown state";
 }
 
 /// One actor's jobs, as of the scheduler's last turn. `accepted == queued + running + completed`.

@@ -58,6 +58,19 @@ constexpr Range fixed_nodes_range{"reserve_nodes", 1, nodes_max, "1..2^32 with f
 constexpr Range cpu_range{"cpus", 0, 4'095, "0..4095 for each CPU"};
 constexpr std::size_t prefix_max = 9;  // The system keeps 15 characters; "-sched" and "-w255" must fit.
 
+/// In quotes, and with NULs as they are written in a program.
+[[nodiscard]] std::string quoted(std::string_view text) {
+    std::string result(1, '"');
+    for (const char c : text) {
+        if (c == '\0')
+            result.append("\\0");
+        else
+            result.push_back(c);
+    }
+    result.push_back('"');
+    return result;
+}
+
 [[nodiscard]] std::optional<ConfigProblem> find_problem(const Config& config) {
     Checker checker;
     checker.check(config.pool_size, pool_size_range);
@@ -73,8 +86,9 @@ constexpr std::size_t prefix_max = 9;  // The system keeps 15 characters; "-sche
         config.spin != SpinPolicy::busy)
         checker.refuse("spin", std::to_string(static_cast<unsigned>(config.spin)), "adaptive, park or busy");
     checker.check(config.spin_budget.count(), spin_budget_range);
-    if (config.thread_name_prefix.empty() || config.thread_name_prefix.size() > prefix_max)
-        checker.refuse("thread_name_prefix", '"' + config.thread_name_prefix + '"', "1..9 characters");
+    const std::string& prefix = config.thread_name_prefix;
+    if (prefix.empty() || prefix.size() > prefix_max || prefix.find('\0') != std::string::npos)
+        checker.refuse("thread_name_prefix", quoted(prefix), "1..9 characters, none of them NUL");
     for (const std::int32_t cpu : config.cpus)
         checker.check(cpu, cpu_range);
     checker.check(config.run_budget.count(), run_budget_range);

@@ -77,7 +77,10 @@ std::string sentence_of(const Error::Parts& parts) {
     if (!text.empty())
         text.append(": ");
     text.append(parts.message.empty() ? text_of(parts.code).sentence : parts.message);
-    if (!parts.limit.name.empty()) {
+    if (!parts.limit.range.empty()) {
+        text.append(": ").append(parts.limit.name).append(" is ").append(std::to_string(parts.limit.count));
+        text.append(", but must be ").append(parts.limit.range);
+    } else if (!parts.limit.name.empty()) {
         text.append(" (").append(parts.limit.name).append(" is ").append(std::to_string(parts.limit.value));
         text.append(", count is ").append(std::to_string(parts.limit.count)).append(")");
     }

@@ -18,14 +18,23 @@ detail::Engine* start(const Config& config) {
     return detail::Engine::start(*effective);
 }
 
-Result<void> result_of(detail::WaitStatus status, std::string_view what) {
-    if (status == detail::WaitStatus::done)
-        return {};
-    if (status == detail::WaitStatus::forked)
-        return Result<void>(std::unexpect, Error({.code = ErrorCode::forked}));
-    const ErrorCode code =
-        status == detail::WaitStatus::timed_out ? ErrorCode::timed_out : ErrorCode::would_deadlock;
-    return Result<void>(std::unexpect, Error({.code = code, .message = std::string(what)}));
+Result<void> result_of_end(detail::WaitStatus status) {
+    const auto failed = [](ErrorCode code, const char* message) {
+        return Result<void>(std::unexpect, Error({.code = code, .message = message}));
+    };
+    switch (status) {
+        case detail::WaitStatus::done:
+            return {};
+        case detail::WaitStatus::forked:
+            return failed(ErrorCode::forked, "");
+        case detail::WaitStatus::timed_out:
+            return failed(ErrorCode::timed_out,
+                          "the executor had not ended in time: jobs are running or queued; it can be waited for again");
+        default:
+            return failed(
+                ErrorCode::would_deadlock,
+                "waiting for the end of an executor needs shutdown() first, and a thread that is not its own");
+    }
 }
 
 }  // namespace
@@ -53,8 +62,14 @@ bool Executor::remove_actor(std::string_view id) {
 std::vector<ActorEntry> Executor::actors() const {
     return engine_.get()->actors();
 }
-void Executor::shutdown(Shutdown mode) noexcept {
+Result<void> Executor::shutdown(Shutdown mode) noexcept {
+    if (mode != Shutdown::drain && mode != Shutdown::cancel) {
+        return Result<void>(std::unexpect,
+                            Error({.code = ErrorCode::invalid_argument,
+                                   .limit = {"mode", 1, static_cast<std::uint64_t>(mode), "drain or cancel"}}));
+    }
     engine_.get()->shut_down(mode == Shutdown::cancel);
+    return {};
 }
 Snapshot Executor::snapshot() const {
     return engine_.get()->snapshot();
@@ -78,9 +93,7 @@ Result<ActorSnapshot> Executor::actor_snapshot(std::string_view id) const {
 }
 
 Result<void> Executor::wait_ended(std::int64_t patience_ns) const {
-    return result_of(
-        engine_.get()->wait_ended(patience_ns),
-        "waiting for the end of an executor needs shutdown() first, and a thread that is not its own");
+    return result_of_end(engine_.get()->wait_ended(patience_ns));
 }
 
 Result<void> Executor::reserve(std::size_t jobs) {

@@ -242,8 +242,7 @@ void check_type(const ActorCell& cell, TypeId type) {
 Registration::Registration(Engine& engine, std::string_view id, const ContextType& type, std::uint32_t weight)
     : engine_(engine), type_(type) {
     if (weight == 0 || weight > weight_max) {
-        refuse(ErrorCode::invalid_argument, id, "the weight of an actor must be 1..1000",
-               {"weight", weight_max, weight});
+        refuse(ErrorCode::invalid_argument, id, {}, {"weight", weight_max, weight, "1..1000"});
     }
     if (engine.forked())
         refuse(ErrorCode::forked, id, {});
@@ -306,14 +305,18 @@ Result<ActorRef> find_actor_for_job(Engine& engine, std::string_view id, TypeId 
                                     const JobOptions& options) {
     Error::Parts parts{.actor = id, .request_id = options.request_id};
     ActorRef ref(engine.find(id));
-    if (!ref) {
+    if (static_cast<unsigned>(lane) >= lane_count) {
+        parts.code = ErrorCode::invalid_argument;
+        parts.limit = {"lane", lane_count - 1, static_cast<std::uint64_t>(lane),
+                       "pure_read, serial_status, heavy_init or mutating"};
+    } else if (!ref) {
         parts.code = engine.closed() ? ErrorCode::shut_down : ErrorCode::actor_not_registered;
     } else if (ref.get()->type->type != type) {
         parts.code = ErrorCode::context_type_mismatch;
     } else if (!reads && lane != Lane::mutating) {
         parts.code = ErrorCode::lane_mismatch;
-        parts.message = "a job that changes its context cannot run in the lane " +
-                        std::string(to_string(lane)) + ", which only reads; use mutating";
+        parts.message = "a job that changes its context cannot run in the lane ";
+        parts.message.append(to_string(lane)).append(", which only reads; use mutating");
     } else {
         return ref;
     }

@@ -46,6 +46,21 @@ std::int64_t nanoseconds_of(std::chrono::steady_clock::time_point time) noexcept
     return time.time_since_epoch().count();
 }
 
+/// The first option that is outside its range; unnamed: none is.
+LimitHit wrong_argument(const JobOptions& options) noexcept {
+    const std::size_t names = options.request_id.size() + options.label.size();
+    if (names > max_name_bytes)
+        return {"the size of request_id and label together", max_name_bytes, names, "0..94"};
+    if (options.cost == 0 || options.cost > core::max_job_cost)
+        return {"cost", core::max_job_cost, options.cost, "1..65536"};
+    if (static_cast<unsigned>(options.job_class) >= job_class_count) {
+        return {"job_class", job_class_count - 1, static_cast<std::uint64_t>(options.job_class),
+                "interactive or maintenance"};
+    }
+    return {};
+}
+static_assert(max_name_bytes == 94 && core::max_job_cost == 65'536, "as the ranges above say");
+
 /// Takes one place under the actor's own limit (E23). **Progress**: lock-free.
 bool take_place(ActorCell& cell, std::uint64_t limit) noexcept {
     std::uint32_t queued = cell.queued.load(memory_order_relaxed);  // a count; the CAS keeps it exact
@@ -63,14 +78,8 @@ Engine::Refused Engine::draft(ActorCell& cell, const Request& request, ThreadSlo
     if (forked())
         return {ErrorCode::forked, {}};
     const JobOptions& options = *request.options;
-    if (options.request_id.size() + options.label.size() > max_name_bytes) {
-        return {ErrorCode::invalid_argument,
-                {"request_id and label together", max_name_bytes,
-                 options.request_id.size() + options.label.size()}};
-    }
-    if (options.cost == 0 || options.cost > core::max_job_cost) {
-        return {ErrorCode::invalid_argument, {"cost", core::max_job_cost, options.cost}};
-    }
+    if (const LimitHit wrong = wrong_argument(options); !wrong.name.empty())
+        return {ErrorCode::invalid_argument, wrong};
     if (options.stop.stop_requested())
         return {ErrorCode::cancelled, {}};
     const std::int64_t deadline = nanoseconds_of(options.deadline);

@@ -1,5 +1,5 @@
 // Goal: whatever a caller hands in, the executor answers as its contract says: durations of any size and sign (E19),
-// exceptions of any kind (E16, E18).
+// exceptions of any kind (E16, E18), enumerators and numbers that are none (E2, E34).
 // Method: the values at the ends of each type, and the ones that are none.
 #include <limits>
 #include <ratio>
@@ -83,5 +83,97 @@ TEST_CASE("E16 E18 an exception that says nothing, or that nobody can catch as o
         const auto refused = result_of(actor.mutate([](int&) {}));
         CHECK(refused.error() == ErrorCode::actor_fatal);
         CHECK(refused.error().message().ends_with("an exception that says nothing"));
+    });
+}
+
+TEST_CASE("E2 E34 what is no class, lane or mode is refused, naming field, value and range, and changes nothing") {
+    under_both_policies({1}, [](const Config& config) {
+        Executor executor(config);
+        auto actor = executor.add_actor("a", 1);
+        const auto read = [](const int& n) { return n; };
+        for (const int value : {2, 3, 8, 200, 255}) {
+            INFO("class " << value);
+            const auto refused = result_of(actor.read({.job_class = static_cast<JobClass>(value)}, read));
+            REQUIRE_FALSE(refused);
+            CHECK(refused.error() == ErrorCode::invalid_argument);
+            CHECK(refused.error().limit().name == "job_class");
+            CHECK(refused.error().limit().count == static_cast<std::uint64_t>(value));
+            CHECK(refused.error().message() ==
+                  "actor 'a': an argument is outside its range: job_class is " + std::to_string(value) +
+                      ", but must be interactive or maintenance");
+        }
+        const std::uint64_t refused_so_far = executor.snapshot().refused.other;
+        CHECK(refused_so_far == 5);
+        for (const int value : {4, 9, 255}) {
+            INFO("lane " << value);
+            for (const auto& refused :
+                 {result_of(executor.submit<int>("a", static_cast<Lane>(value), {}, read)),
+                  result_of(executor.submit<int>("a", static_cast<Lane>(value), {}, [](int& n) { return ++n; })),
+                  result_of(executor.submit<int>("nobody", static_cast<Lane>(value), {}, read))}) {
+                REQUIRE_FALSE(refused);
+                CHECK(refused.error() == ErrorCode::invalid_argument);
+                CHECK(refused.error().message().ends_with(
+                    "lane is " + std::to_string(value) +
+                    ", but must be pure_read, serial_status, heavy_init or mutating"));
+            }
+        }
+        CHECK(executor.snapshot().refused.other == refused_so_far + 9);
+        CHECK(executor.snapshot().jobs.accepted == 0);
+        for (const int value : {2, 7, 255}) {
+            const auto refused = executor.shutdown(static_cast<Shutdown>(value));
+            REQUIRE_FALSE(refused);
+            CHECK(refused.error() == ErrorCode::invalid_argument);
+            CHECK(refused.error().message().ends_with("mode is " + std::to_string(value) +
+                                                      ", but must be drain or cancel"));
+        }
+        CHECK(value_of(actor.read(read)) == 1);  // nothing was shut down
+        CHECK(executor.shutdown(Shutdown::drain));
+        CHECK(executor.wait_shut_down_for(patience));
+    });
+    CHECK(to_string(static_cast<JobClass>(200)) == "unknown class");
+    CHECK(to_string(static_cast<Lane>(9)) == "unknown lane");
+    CHECK(to_string(static_cast<MutationState>(9)) == "unknown state");
+    CHECK(to_string(static_cast<ErrorCode>(200)) == "none");
+    CHECK(to_string(static_cast<SchedulerPolicy>(9)) == "unknown policy");
+    CHECK(to_string(static_cast<SpinPolicy>(9)) == "unknown policy");
+}
+
+TEST_CASE("E12 E34 a cost or a weight outside its range is refused by a sentence that says which, and what would do") {
+    Executor executor;
+    auto actor = executor.add_actor("a", 0);
+    for (const std::uint32_t cost : {0U, 65'537U, ~0U}) {
+        const auto refused = result_of(actor.read({.cost = cost}, [](const int&) {}));
+        REQUIRE_FALSE(refused);
+        CHECK(refused.error().message() == "actor 'a': an argument is outside its range: cost is " +
+                                               std::to_string(cost) + ", but must be 1..65536");
+    }
+    CHECK(code_of(actor.read({.cost = 65'536}, [](const int&) {})) == no_error);
+    for (const std::uint32_t weight : {0U, 1'001U, ~0U}) {
+        try {
+            static_cast<void>(executor.add_actor("b", 0, {.weight = weight}));
+            FAIL("accepted");
+        } catch (const Exception& refused) {
+            CHECK(std::string_view(refused.what()) == "actor 'b': an argument is outside its range: weight is " +
+                                                          std::to_string(weight) + ", but must be 1..1000");
+        }
+    }
+}
+
+TEST_CASE("E22 E34 a wait for the end that was in vain says whether time ran out or it could never end") {
+    under_both_policies({1}, [](const Config& config) {
+        Executor executor(config);
+        Gate gate;
+        auto job = executor.add_actor("a", 0).read([gate](const int&) { gate.pass(); });
+        REQUIRE(gate.reached_by(1));
+        const auto early = executor.wait_shut_down();
+        CHECK(early.error() == ErrorCode::would_deadlock);
+        CHECK(early.error().message().find("needs shutdown() first") != std::string_view::npos);
+        CHECK(executor.shutdown(Shutdown::drain));
+        const auto in_vain = executor.wait_shut_down_for(1ms);
+        CHECK(in_vain.error() == ErrorCode::timed_out);
+        CHECK(in_vain.error().message().find("had not ended in time") != std::string_view::npos);
+        gate.open();
+        CHECK(executor.wait_shut_down_for(patience));
+        CHECK(code_of(job) == no_error);
     });
 }

@@ -79,7 +79,8 @@ private:
 [[nodiscard]] SLUICE_API Result<ActorRef> find_actor(Engine& engine, std::string_view id, TypeId type);
 
 /// As above for a job, which is refused in a lane that only reads unless it `reads`. A refusal names the request, and
-/// is counted. Errors: those above, `lane_mismatch`, and `shut_down` instead of `actor_not_registered`.
+/// is counted. Errors: those above, `lane_mismatch`, `invalid_argument` for what is no lane, and `shut_down` instead of
+/// `actor_not_registered`.
 [[nodiscard]] SLUICE_API Result<ActorRef> find_actor_for_job(Engine& engine, std::string_view id, TypeId type,
                                                              Lane lane, bool reads,
                                                              const JobOptions& options);
