@@ -89,8 +89,8 @@ struct Config {
     /// Nodes allocated at the start. Range 0..2^32; 0: the first ones are allocated when they are needed.
     std::int64_t reserve_nodes = 0;
     /// Never allocate nodes after the start, but for 128 the first time that a thread submits (it may keep as many in its
-    /// cache, and what was promised to others is not lessened): a submission that would need more is refused with `queue_full`. Then
-    /// reserve_nodes must be 1 or more.
+    /// cache, and what was promised to others is not lessened): a submission that would need more is refused with `queue_full`,
+    /// which names the nodes that there are. Then reserve_nodes must be 1 or more.
     bool fixed_capacity = false;
 };
 

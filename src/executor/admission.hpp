@@ -8,6 +8,11 @@
 // Exactness (E23). queued = numbers taken - jobs that left the queue. `left_` caches a lower bound of the latter, so a
 // submitter that finds room by it has room; the CAS lets no two take the same. Only when the bound seems to be hit are
 // the workers' counts summed up. So the limit costs nothing until it is near, and is never exceeded.
+//
+// Truth of a refusal (E34). The jobs that left are counted between two readings of the word. If it is the same, nobody was
+// accepted meanwhile, so when the count began no fewer were queued than now seem to be: the queue was full, and the count
+// is what met the bound. If not, the count is of a moment that has passed, and is made again.
+// Nor does a count of those that left ever exceed the number that it is taken off: the word is read afterwards (acquire).
 
 #include "core/words/admission_word.hpp"
 #include "sync/atomic.hpp"
@@ -22,19 +27,21 @@ public:
     enum class Verdict : std::uint8_t { accepted, full, closed };
     struct Answer {
         Verdict verdict;
-        std::uint64_t number;  ///< accepted: the job's, from 1; full: how many are queued
+        std::uint64_t number;  ///< accepted: the job's, from 1; full: how many were queued, which is the limit
     };
 
     explicit Admission(std::uint64_t limit) noexcept : limit_(limit) {}
 
     /// Takes the next number, unless closed or full. `count_left()` gives how many jobs left the queue so far, never too
-    /// many. **Progress**: lock-free. **Memory**: none.
+    /// many, and synchronises with them. **Progress**: lock-free: it tries again only when others were accepted.
+    /// **Memory**: none.
     template <class CountLeft>
     [[nodiscard]] Answer take(CountLeft&& count_left) noexcept {
-        // relaxed throughout: E14 needs that numbers of ordered submissions are ordered, and read-modify-writes of one
-        // word are (coherence). What a number stands for is published by the ingress, not by this word.
-        core::AdmissionWord word{word_->load(sync::memory_order_relaxed)};
-        std::uint64_t left = left_->load(sync::memory_order_relaxed);
+        // relaxed as far as numbers go: E14 needs that those of ordered submissions are ordered, and read-modify-writes of
+        // one word are (coherence). What a number stands for is published by the ingress, not by this word. acquire, of
+        // this load and of those of the word: each stays where it stands, before the count and after it (see above).
+        std::uint64_t left = left_->load(sync::memory_order_acquire);  // pairs with the release below
+        core::AdmissionWord word{word_->load(sync::memory_order_acquire)};
         bool counted = false;
         for (;;) {
             const core::Admission step = core::admission(word, left, limit_);
@@ -44,12 +51,15 @@ public:
                 if (counted)
                     return {Verdict::full, step.queued};
                 left = count_left();
-                left_->store(left, sync::memory_order_relaxed);  // any lower bound will do, also an older one
-                counted = true;
+                // Any lower bound will do, also an older one. release: who reads it sees the numbers that it counts.
+                left_->store(left, sync::memory_order_release);
+                const core::AdmissionWord before = word;
+                word = {word_->load(sync::memory_order_acquire)};
+                counted = word == before;
                 continue;
             }
-            if (word_->compare_exchange_weak(word.bits, step.word.bits, sync::memory_order_relaxed,
-                                             sync::memory_order_relaxed)) {
+            if (word_->compare_exchange_weak(word.bits, step.word.bits, sync::memory_order_acquire,
+                                             sync::memory_order_acquire)) {
                 return {Verdict::accepted, step.first};
             }
             counted = false;  // others were accepted meanwhile, and others may have left

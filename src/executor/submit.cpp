@@ -61,9 +61,9 @@ LimitHit wrong_argument(const JobOptions& options) noexcept {
 }
 static_assert(max_name_bytes == 94 && core::max_job_cost == 65'536, "as the ranges above say");
 
-/// Takes one place under the actor's own limit (E23). **Progress**: lock-free.
-bool take_place(ActorCell& cell, std::uint64_t limit) noexcept {
-    std::uint32_t queued = cell.queued.load(memory_order_relaxed);  // a count; the CAS keeps it exact
+/// Takes one place under the actor's own limit (E23), or leaves in `queued` the count that met it. **Progress**: lock-free.
+bool take_place(ActorCell& cell, std::uint64_t limit, std::uint32_t& queued) noexcept {
+    queued = cell.queued.load(memory_order_relaxed);  // a count; the CAS keeps it exact
     do {
         if (queued >= limit)
             return false;
@@ -107,10 +107,10 @@ Engine::Refused Engine::draft(ActorCell& cell, const Request& request, ThreadSlo
         return no_node();
     }
     const std::uint64_t actor_limit = config_.max_queued_per_actor;
-    if (actor_limit != EffectiveConfig::no_limit && !take_place(cell, actor_limit)) {
+    std::uint32_t queued = 0;
+    if (actor_limit != EffectiveConfig::no_limit && !take_place(cell, actor_limit, queued)) {
         give_up_draft(*fresh, slot);
-        return {ErrorCode::queue_full,
-                {"max_queued_per_actor", actor_limit, cell.queued.load(memory_order_relaxed)}};  // a count
+        return {ErrorCode::queue_full, {"max_queued_per_actor", actor_limit, queued}};
     }
     const auto answer = admission_.take([this] { return jobs_that_left_the_queue(); });
     if (answer.verdict != Admission::Verdict::accepted) {
@@ -174,7 +174,8 @@ Engine::Refused Engine::no_node() const noexcept {
         return {ErrorCode::shut_down, {}};
     if (!config_.fixed_capacity)
         return {ErrorCode::out_of_memory, {}};
-    return {ErrorCode::queue_full, {"fixed_capacity", config_.reserve_nodes, pool_.allocated()}};
+    const std::uint64_t nodes = pool_.allocated();  // each of them is in use, or in another thread's cache
+    return {ErrorCode::queue_full, {"fixed_capacity", nodes, nodes}};
 }
 
 void Engine::give_up_draft(JobNode& node, ThreadSlot& slot) noexcept {

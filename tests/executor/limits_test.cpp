@@ -135,6 +135,32 @@ TEST_CASE("E23 max_queued is not exceeded while jobs run and leave, either") {
     });
 }
 
+TEST_CASE("E23 E34 while jobs come and go, what a refusal counts is what met the bound: no more and no less") {
+    under_both_policies({1, 2}, [](Config config) {
+        config.max_queued = 2;
+        config.max_queued_per_actor = 1;
+        Executor executor(config);
+        std::vector<Actor<int>> actors;
+        for (int i = 0; i < 3; ++i)
+            actors.push_back(executor.add_actor("a" + std::to_string(i), 0));
+        std::atomic<int> refused{0};
+        std::atomic<std::uint64_t> ill_told{0};
+        run_together(4, [&](unsigned self) {
+            for (int i = 0; i < scaled(20'000); ++i) {
+                const auto posted = actors[(self + static_cast<unsigned>(i)) % 3].post_read([](const int&) {});
+                if (posted)
+                    continue;
+                refused.fetch_add(1);
+                const LimitHit limit = posted.error().limit();
+                if (limit.count != limit.value || limit.value != (limit.name == "max_queued" ? 2U : 1U))
+                    ill_told.fetch_add(1);
+            }
+        });
+        CHECK(refused.load() > 0);
+        CHECK(ill_told.load() == 0);
+    });
+}
+
 TEST_CASE("E23 places come back however a job leaves the queue: run, removed, fatal, cancelled") {
     under_both_policies({2}, [](Config config) {
         config.max_queued = 40;

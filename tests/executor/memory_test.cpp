@@ -193,7 +193,8 @@ TEST_CASE("E31 E23 fixed_capacity: what was promised fits, more is refused, and 
                 CHECK(accepted >= 200 - static_cast<int>(executor.config().pool_size));
                 CHECK(posted.error() == ErrorCode::queue_full);
                 CHECK(posted.error().limit().name == "fixed_capacity");
-                CHECK(posted.error().limit().value == 200);
+                CHECK(posted.error().limit().value == executor.snapshot().nodes);
+                CHECK(posted.error().limit().count == posted.error().limit().value);
                 CHECK(posted.error().limit().count >= static_cast<std::uint64_t>(accepted));
                 CHECK(posted.error().message().find("fixed_capacity") != std::string_view::npos);
                 CHECK(resource.allocations() == allocations);
