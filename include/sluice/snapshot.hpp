@@ -26,7 +26,7 @@ struct JobTotals {
     std::uint64_t shut_down = 0;          ///< `shut_down` while queued
     std::uint64_t cancelled = 0;          ///< `cancelled`: its stop_token was triggered while queued
     std::uint64_t deadline_exceeded = 0;  ///< `deadline_exceeded` while queued
-    std::uint64_t abandoned = 0;          ///< accepted, then its closure could not be moved in or queued
+    std::uint64_t abandoned = 0;          ///< accepted, then its closure threw when it was moved in, or could not be queued
     /// All that have ended, by whichever outcome.
     [[nodiscard]] std::uint64_t completed() const noexcept {
         return succeeded + threw + actor_removed + actor_fatal + shut_down + cancelled + deadline_exceeded +

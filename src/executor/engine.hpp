@@ -87,8 +87,15 @@ public:
     };
     /// Takes a node and a number for a job, or says why not; `node` stays null then. **Progress**: lock-free.
     Refused draft(ActorCell& cell, const Request& request, ThreadSlot& slot, JobNode*& node) noexcept;
+    /// What a job is made of, by address only until it has its number: see draft().
+    struct DraftParts {
+        JobNode* node = nullptr;
+        JobNode* carrier = nullptr;  ///< for a stop token
+        void* block = nullptr;       ///< for a closure and a result that are too large for the node
+    };
+    Refused gather(const Request& request, ThreadSlot& slot, DraftParts& parts) noexcept;
+    void give_up(const DraftParts& parts, const Request& request, ThreadSlot& slot) noexcept;
     [[nodiscard]] Refused no_node() const noexcept;
-    void give_up_draft(JobNode& node, ThreadSlot& slot) noexcept;
     /// Puts a drafted job into the ingress and sees to it that somebody looks. **Progress**: lock-free.
     void publish(JobNode& node, ThreadSlot& slot) noexcept;
     /// Ends a drafted job whose closure could not be constructed: its number arrives without it.
@@ -251,7 +258,7 @@ private:
     void end_unstarted(JobNode& node, ThreadSlot& slot) noexcept;
 
     // stop.cpp
-    [[nodiscard]] bool add_stop_watch(JobNode& node, ThreadSlot& slot) noexcept;
+    [[nodiscard]] static StopWatch* make_stop_watch(JobNode& node, JobNode& carrier) noexcept;
     void free_stop_watch(JobNode& node, ThreadSlot& slot) noexcept;
     [[nodiscard]] bool take_from_requester(JobNode& node, ThreadSlot& slot) noexcept;
     [[nodiscard]] bool serve_stops() noexcept;

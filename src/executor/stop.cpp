@@ -33,13 +33,9 @@ void Engine::push_stop(StopWatch& watch) noexcept {
     make_somebody_look();
 }
 
-// Submitter. False: no memory, or none left of a fixed capacity.
-bool Engine::add_stop_watch(JobNode& node, ThreadSlot& slot) noexcept {
-    JobNode* carrier = pool_.take(slot.nodes);
-    if (carrier == nullptr)
-        return false;
-    node.watch = ::new (static_cast<void*>(carrier->inline_payload.data())) StopWatch(node, *carrier);
-    return true;
+// Submitter.
+StopWatch* Engine::make_stop_watch(JobNode& node, JobNode& carrier) noexcept {
+    return ::new (static_cast<void*>(carrier.inline_payload.data())) StopWatch(node, carrier);
 }
 
 void Engine::free_stop_watch(JobNode& node, ThreadSlot& slot) noexcept {

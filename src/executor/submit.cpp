@@ -95,28 +95,23 @@ Engine::Refused Engine::draft(ActorCell& cell, const Request& request, ThreadSlo
             return {closed() ? ErrorCode::shut_down : ErrorCode::actor_not_registered, {}};
     }
 
-    // From here to the number only pointers are handled: the node itself may be gone already if the executor is being
-    // destroyed on another thread. An accepted number keeps everything alive until its job has ended.
-    JobNode* fresh = pool_.take(slot.nodes);
-    if (fresh == nullptr)
-        return no_node();
-    // The token's part, too, is there before the number: what follows the number cannot fail.
-    fresh->watch = nullptr;
-    if (options.stop.stop_possible() && !add_stop_watch(*fresh, slot)) {
-        pool_.give(slot.nodes, fresh);
-        return no_node();
-    }
+    // From here to the number only pointers are handled: the nodes themselves may be gone already if the executor is being
+    // destroyed on another thread. An accepted number keeps everything alive until its job has ended. And all that may be
+    // missing is there before the number: what follows it cannot fail.
+    DraftParts parts;
+    if (const Refused missing = gather(request, slot, parts); missing.code != ErrorCode{})
+        return missing;
     const std::uint64_t actor_limit = config_.max_queued_per_actor;
     std::uint32_t queued = 0;
     if (actor_limit != EffectiveConfig::no_limit && !take_place(cell, actor_limit, queued)) {
-        give_up_draft(*fresh, slot);
+        give_up(parts, request, slot);
         return {ErrorCode::queue_full, {"max_queued_per_actor", actor_limit, queued}};
     }
     const auto answer = admission_.take([this] { return jobs_that_left_the_queue(); });
     if (answer.verdict != Admission::Verdict::accepted) {
         if (actor_limit != EffectiveConfig::no_limit)
             cell.queued.fetch_sub(1, memory_order_relaxed);  // a count
-        give_up_draft(*fresh, slot);
+        give_up(parts, request, slot);
         if (answer.verdict == Admission::Verdict::closed)
             return {ErrorCode::shut_down, {}};
         return {ErrorCode::queue_full, {"max_queued", admission_.limit(), answer.number}};
@@ -125,6 +120,7 @@ Engine::Refused Engine::draft(ActorCell& cell, const Request& request, ThreadSlo
         cell.heavy_queued.fetch_add(1);
     bump(slot.accepted[index_of(options.job_class)]);
 
+    JobNode* fresh = parts.node;
     // relaxed: the node is ours alone. Its word changes for observers only.
     fresh->state.store(core::job_word::draft(fresh->state.load(memory_order_relaxed)), memory_order_relaxed);
     fresh->actor = &cell;
@@ -132,6 +128,7 @@ Engine::Refused Engine::draft(ActorCell& cell, const Request& request, ThreadSlo
     fresh->cost = options.cost & 0xF'FFFF;
     fresh->timed = deadline != core::Deadlines::never;
     fresh->timer.deadline = deadline;
+    fresh->watch = parts.carrier == nullptr ? nullptr : make_stop_watch(*fresh, *parts.carrier);
     fresh->withdrawable = fresh->timed || fresh->watch != nullptr;
     fresh->queued = false;
     fresh->lane = request.lane;
@@ -143,9 +140,11 @@ Engine::Refused Engine::draft(ActorCell& cell, const Request& request, ThreadSlo
     fresh->outcome = {};
     fresh->has_handle = request.wants_handle;
     fresh->built = false;
-    fresh->payload = fresh->inline_payload.data();
-    fresh->payload_bytes = 0;
-    fresh->inline_used = static_cast<std::uint32_t>(request.size);
+    const bool inside = parts.block == nullptr;
+    fresh->payload = inside ? fresh->inline_payload.data() : parts.block;
+    fresh->payload_bytes = inside ? 0 : request.size;
+    fresh->payload_alignment = static_cast<std::uint32_t>(request.alignment);
+    fresh->inline_used = inside ? static_cast<std::uint32_t>(request.size) : 0;
     // relaxed: published by the ingress; for observers by the generation in `state`.
     fresh->who.store(observed(cell, request.lane, options.job_class), memory_order_relaxed);
     fresh->enqueued_at.store(0, memory_order_relaxed);  // as above: not drained yet
@@ -153,20 +152,39 @@ Engine::Refused Engine::draft(ActorCell& cell, const Request& request, ThreadSlo
         fresh->names.set(options.request_id, options.label);
         fresh->has_names = !options.request_id.empty() || !options.label.empty();
     }
-    if (request.size > inline_payload_bytes || request.alignment > alignof(std::max_align_t)) {
-        void* block = allocate_payload(request.size, request.alignment);
-        if (block == nullptr) {
-            abandon(*fresh, slot);
-            return {ErrorCode::out_of_memory, {}};
-        }
-        fresh->payload = block;
-        fresh->inline_used = 0;
-        fresh->payload_bytes = request.size;
-        fresh->payload_alignment = static_cast<std::uint32_t>(request.alignment);
+    if (!inside)
         bump(slot.oversized);
-    }
     node = fresh;
     return {};
+}
+
+Engine::Refused Engine::gather(const Request& request, ThreadSlot& slot, DraftParts& parts) noexcept {
+    parts.node = pool_.take(slot.nodes);
+    if (parts.node == nullptr)
+        return no_node();
+    if (request.options->stop.stop_possible()) {
+        parts.carrier = pool_.take(slot.nodes);
+        if (parts.carrier == nullptr) {
+            give_up(parts, request, slot);
+            return no_node();
+        }
+    }
+    if (request.size > inline_payload_bytes || request.alignment > alignof(std::max_align_t)) {
+        parts.block = allocate_payload(request.size, request.alignment);
+        if (parts.block == nullptr) {
+            give_up(parts, request, slot);
+            return {closed() ? ErrorCode::shut_down : ErrorCode::out_of_memory, {}};
+        }
+    }
+    return {};
+}
+
+void Engine::give_up(const DraftParts& parts, const Request& request, ThreadSlot& slot) noexcept {
+    if (parts.block != nullptr)
+        free_block(parts.block, request.size, request.alignment);
+    if (parts.carrier != nullptr)
+        pool_.give(slot.nodes, parts.carrier);
+    pool_.give(slot.nodes, parts.node);
 }
 
 Engine::Refused Engine::no_node() const noexcept {
@@ -176,11 +194,6 @@ Engine::Refused Engine::no_node() const noexcept {
         return {ErrorCode::out_of_memory, {}};
     const std::uint64_t nodes = pool_.allocated();  // each of them is in use, or in another thread's cache
     return {ErrorCode::queue_full, {"fixed_capacity", nodes, nodes}};
-}
-
-void Engine::give_up_draft(JobNode& node, ThreadSlot& slot) noexcept {
-    free_stop_watch(node, slot);
-    pool_.give(slot.nodes, &node);
 }
 
 void Engine::count_refusal(ErrorCode code) noexcept {

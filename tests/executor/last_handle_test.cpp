@@ -1,6 +1,8 @@
 // Goal: the last handle to an executor may go at any moment and on any thread (E22); cases X01 and X02.
 // Method: destruction right after a result, from jobs, closures, results, contexts and other executors, with handles that
 // outlive it, and at the end of the program.
+#include <functional>
+#include <memory_resource>
 #include <optional>
 #include <string>
 
@@ -204,6 +206,41 @@ struct AtExit {
 AtExit at_exit;
 
 }  // namespace
+
+/// Lets its executor be ended by another thread while it is asked for a large block.
+class EndingResource final : public std::pmr::memory_resource {
+public:
+    std::function<void()> at_large_block;
+
+private:
+    void* do_allocate(std::size_t bytes, std::size_t alignment) override {
+        if (bytes >= 1'000 && bytes < 2'000 && at_large_block)
+            std::jthread(std::exchange(at_large_block, nullptr)).join();
+        return std::pmr::new_delete_resource()->allocate(bytes, alignment);
+    }
+    void do_deallocate(void* block, std::size_t bytes, std::size_t alignment) override {
+        std::pmr::new_delete_resource()->deallocate(block, bytes, alignment);
+    }
+    [[nodiscard]] bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override {
+        return this == &other;
+    }
+};
+
+TEST_CASE("E22 E25 an executor ends while a submission is inside, its node and its token taken: shut_down, and no more") {
+    under_both_policies({1, 2}, [](Config config) {
+        EndingResource resource;
+        config.memory = &resource;
+        std::optional<Executor> executor(std::in_place, config);
+        auto actor = executor->add_actor("a", 0);
+        CHECK(code_of(actor.read([](const int&) {})) == no_error);
+        std::stop_source stop;
+        resource.at_large_block = [&executor] { executor.reset(); };
+        CHECK(code_of(actor.read({.stop = stop.get_token()}, [bulk = std::array<char, 1'200>{}](const int&) {
+                  return bulk[0];
+              })) == ErrorCode::shut_down);
+        CHECK_FALSE(executor.has_value());
+    });
+}
 
 TEST_CASE("E22 E21 an executor that ends after main, with a context that submits from its destructor") {
     at_exit.executor.emplace();

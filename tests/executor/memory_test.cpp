@@ -207,6 +207,34 @@ TEST_CASE("E31 E23 fixed_capacity: what was promised fits, more is refused, and 
     });
 }
 
+TEST_CASE("E33 E31 a larger job for which there is no memory is refused, and nothing else: it was never accepted") {
+    under_both_policies({1}, [](Config config) {
+        CountingResource resource;
+        config.memory = &resource;
+        config.max_queued_per_actor = 5;
+        {
+            Executor executor(config);
+            auto actor = executor.add_actor("a", 0);
+            CHECK(code_of(actor.read([](const int&) {})) == no_error);
+            resource.fail_all(true);
+            std::stop_source stop;
+            for (int i = 0; i < 20; ++i) {
+                const auto refused = result_of(actor.read(
+                    {.stop = stop.get_token()}, [bulk = std::array<char, 400>{}](const int&) { return bulk[0]; }));
+                REQUIRE_FALSE(refused);
+                CHECK(refused.error() == ErrorCode::out_of_memory);
+            }
+            const Snapshot snapshot = executor.snapshot();
+            CHECK(snapshot.refused.other == 20);
+            CHECK(snapshot.jobs.accepted == 1);
+            CHECK(snapshot.jobs.abandoned == 0);
+            CHECK(code_of(actor.read([](const int&) {})) == no_error);  // no place was lost
+            resource.fail_all(false);
+        }
+        CHECK(resource.blocks_in_use() == 0);
+    });
+}
+
 TEST_CASE("E31 reserve(n) allocates ahead: n jobs then need no allocation") {
     under_both_policies({1}, [](Config config) {
         CountingResource resource;
