@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <new>
 #include <string_view>
@@ -151,10 +152,12 @@ private:
     detail::EngineRef engine_;
 };
 
-/// Submit many jobs with one wake-up (E26): while a Batch of an executor lives on a thread, that thread's
-/// submissions wake nobody; its destruction does. A worker that is awake may start them earlier.
+/// Submit many jobs with one wake-up (E26): while a Batch of an executor lives, submissions of the thread that made it
+/// wake nobody; its destruction does, as does a wait of that thread, and its end. A worker that is awake may start the jobs
+/// earlier.
 ///
-/// **Thread**: the one that made it. Batches nest. Keep it short: until it ends, jobs may sit.
+/// **Thread**: meant for one scope of one thread; destroyed on another thread it ends there all the same. Batches nest. Keep
+/// it short: until it ends, jobs may sit. **Progress**: lock-free. It may outlive its executor, and its thread.
 class SLUICE_API Batch {
 public:
     explicit Batch(const Executor& executor) noexcept;
@@ -164,6 +167,8 @@ public:
 
 private:
     detail::Engine* engine_;
+    detail::ThreadSlot* slot_ = nullptr;
+    std::uint32_t lease_ = 0;
 };
 
 template <class Context, class... Args>

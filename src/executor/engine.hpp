@@ -194,8 +194,16 @@ public:
     }
 
     // submit.cpp: Batch
-    void begin_batch() noexcept;
-    void end_batch() noexcept;
+    struct OpenBatch {
+        ThreadSlot* slot = nullptr;  ///< null: it holds nothing back
+        std::uint32_t lease = 0;     ///< which lease of the slot it was opened on
+    };
+    [[nodiscard]] OpenBatch begin_batch() noexcept;
+    void end_batch(const OpenBatch& batch) noexcept;
+    /// Closes all that are open on a lease that ends.
+    void end_batches(ThreadSlot& slot) noexcept;
+    /// Makes up for the wake-ups that Batches held back.
+    void wake_for_batches(ThreadSlot& slot) noexcept;
 
     [[nodiscard]] const EffectiveConfig& config() const noexcept {
         return config_;

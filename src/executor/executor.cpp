@@ -104,10 +104,15 @@ Result<void> Executor::reserve(std::size_t jobs) {
 }
 
 Batch::Batch(const Executor& executor) noexcept : engine_(executor.engine_.get()) {
-    engine_->begin_batch();
+    if (engine_ == nullptr)
+        return;
+    const auto open = engine_->begin_batch();
+    slot_ = open.slot;
+    lease_ = open.lease;
 }
 Batch::~Batch() {
-    engine_->end_batch();
+    if (engine_ != nullptr)
+        engine_->end_batch({slot_, lease_});
 }
 
 }  // namespace sluice

@@ -1,5 +1,6 @@
 // The submitter's side: number a job, put it into the thread's own lane, make sure that somebody looks.
 
+#include "core/words/batch_word.hpp"
 #include "executor/engine.hpp"
 #include "executor/stop_watch.hpp"
 #include "platform/clock.hpp"
@@ -13,6 +14,7 @@
 
 namespace sluice::detail {
 
+namespace batch_word = core::batch_word;
 using sync::memory_order_acquire;
 using sync::memory_order_relaxed;
 
@@ -225,9 +227,10 @@ void Engine::publish(JobNode& node, ThreadSlot& slot) noexcept {
     }
     if (!sync::Ingress::push(*slot.lane, node))
         add_stray(node);
-    if (slot.batch_depth != 0) {
-        slot.batch_wants_wake = true;
-        return;
+    if (batch_word::open(slot.batches.load(memory_order_relaxed)) != 0) {  // usually this thread's own
+        slot.batch_wants_wake.store(true);  // seq_cst: before the second look, see thread_slot.hpp
+        if (batch_word::open(slot.batches.load()) != 0)
+            return;
     }
     make_somebody_look();
 }
@@ -261,28 +264,43 @@ void Engine::make_somebody_look() noexcept {
     }
 }
 
-// Keeps "somebody looks" late: what a batch has pushed is looked after when it ends.
-void Engine::begin_batch() noexcept {
-    retain();  // the slot is this thread's, and its engine stays until end_batch()
+// Keeps "somebody looks" late: what a batch has pushed is looked after when it ends, or its thread does.
+Engine::OpenBatch Engine::begin_batch() noexcept {
+    retain();  // the engine, and so the slot, stay until end_batch()
     bool temporary = false;
     ThreadSlot* slot = SlotLease(*this, temporary).get();
-    if (slot != nullptr && !temporary)
-        ++slot->batch_depth;
-    if (temporary)
+    if (temporary) {
         SlotLease::give_up(slot);  // a thread in its last moments: its submissions wake as ever
+        return {};
+    }
+    if (slot == nullptr)
+        return {};
+    // relaxed: this thread's own submissions look at it. Others' closing is read-modify-writes as well.
+    return {slot, batch_word::lease(slot->batches.fetch_add(batch_word::one_batch, memory_order_relaxed))};
 }
 
-void Engine::end_batch() noexcept {
-    bool temporary = false;
-    ThreadSlot* slot = SlotLease(*this, temporary).get();
-    if (temporary)
-        SlotLease::give_up(slot);
-    if (slot != nullptr && !temporary && slot->batch_depth != 0) {
-        --slot->batch_depth;
-        if (slot->batch_depth == 0 && std::exchange(slot->batch_wants_wake, false))
-            make_somebody_look();
+// On any thread, also after the lease that it was opened on has ended.
+void Engine::end_batch(const OpenBatch& batch) noexcept {
+    if (batch.slot != nullptr && !forked()) {
+        std::uint64_t word = batch.slot->batches.load();
+        while (!batch.slot->batches.compare_exchange_weak(word, batch_word::closed(word, batch.lease))) {}
+        if (batch_word::lease(word) == batch.lease && batch_word::open(word) <= 1)
+            wake_for_batches(*batch.slot);  // seq_cst: after the word, see thread_slot.hpp
     }
     release();
+}
+
+void Engine::end_batches(ThreadSlot& slot) noexcept {
+    std::uint64_t word = slot.batches.load();
+    while (batch_word::open(word) != 0 &&
+           !slot.batches.compare_exchange_weak(word, batch_word::next_lease(word))) {}
+    wake_for_batches(slot);
+}
+
+void Engine::wake_for_batches(ThreadSlot& slot) noexcept {
+    // The load spares a write to who has nothing to make up for. seq_cst both: see thread_slot.hpp.
+    if (slot.batch_wants_wake.load() && slot.batch_wants_wake.exchange(false))
+        make_somebody_look();
 }
 
 Draft::Draft(ActorCell* cell, const Request& request) : cell_(cell), options_(request.options) {

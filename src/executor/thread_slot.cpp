@@ -34,30 +34,27 @@ public:
     }
     /// False: no memory.
     [[nodiscard]] bool add(Engine& engine, ThreadSlot& slot) noexcept {
-        std::erase_if(leases_, [](const Lease& lease) {
-            if (!lease.engine->dead())
-                return false;
-            end(lease);
-            return true;
-        });
         try {
             leases_.push_back({&engine, &slot});
         } catch (...) {
             return false;
         }
         engine.retain();
+        end_dead();
         return true;
     }
 
     void wake_for_open_batches() const noexcept {
-        for (const Lease& lease : leases_) {
-            if (std::exchange(lease.slot->batch_wants_wake, false))
-                lease.engine->make_somebody_look();
-        }
+        for (const Lease& lease : leases_)
+            lease.engine->wake_for_batches(*lease.slot);
     }
 
 private:
+    // One at a time, and out of the list first: an engine's memory goes back to the user's resource, who may submit
+    // meanwhile, and so come back to this list.
+    void end_dead() noexcept;
     static void end(const Lease& lease) noexcept {
+        lease.engine->end_batches(*lease.slot);
         SlotLease::give_up(lease.slot);
         lease.engine->release();
     }
@@ -70,6 +67,18 @@ private:
 thread_local Leases::Lease last_used;
 thread_local bool leases_gone = false;
 thread_local Leases leases;
+
+void Leases::end_dead() noexcept {
+    const auto is_dead = [](const Lease& lease) { return lease.engine->dead(); };
+    for (auto at = std::ranges::find_if(leases_, is_dead); at != leases_.end();
+         at = std::ranges::find_if(leases_, is_dead)) {
+        const Lease lease = *at;
+        leases_.erase(at);
+        if (last_used.engine == lease.engine)
+            last_used = {};
+        end(lease);
+    }
+}
 
 Leases::~Leases() {
     leases_gone = true;
@@ -95,7 +104,6 @@ SlotLease::SlotLease(Engine& engine, bool& temporary) noexcept {
         slot_ = engine.lease_slot();
         if (slot_ == nullptr)
             return;
-        last_used = {};  // it may be among the leases that are given up now
         if (!leases.add(engine, *slot_)) {
             temporary = true;
             return;

@@ -8,7 +8,8 @@
 // thread leases its slot, with the same lane (E14: its numbers go on rising).
 //
 // Finding it: a thread-local list of leases, each with a reference on its engine, so an engine's address is not reused
-// while a lease names it. Leases of dead engines are given up when the thread next makes a lease, or ends.
+// while a lease names it. Leases of dead engines are given up when the thread next makes a lease, or ends. With a lease end
+// the Batches that were opened on it, wherever they are: the next owner's submissions are none of theirs.
 
 #include "memory/batch_depot.hpp"
 #include "sync/atomic.hpp"
@@ -31,8 +32,12 @@ struct alignas(64) ThreadSlot {
     // Owner only.
     memory::Cache nodes;
     sync::Ingress::Lane* lane = nullptr;
-    std::uint32_t batch_depth = 0;  ///< Batches open on this thread: submissions wake nobody
-    bool batch_wants_wake = false;
+
+    // Batches open on this lease: submissions wake nobody. Opened by the owner, closed by whoever destroys one. Dekker: a
+    // submission says that it wants a wake-up and then looks whether any is still open; who closes the last one looks for
+    // that afterwards. Both seq_cst, so one of the two wakes.
+    sync::atomic<std::uint64_t> batches{0};  ///< core/words/batch_word.hpp
+    sync::atomic<bool> batch_wants_wake{false};
 
     // Written by the owner, read by snapshots. Relaxed stores of a single writer; see counters.hpp for the order in
     // which a snapshot reads.

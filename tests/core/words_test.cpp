@@ -3,6 +3,7 @@
 // Method: enumeration of all states (and of all interleavings of the parties) at tiny sizes. The CAS loops are in src/sync.
 
 #include "core/words/admission_word.hpp"
+#include "core/words/batch_word.hpp"
 #include "core/words/claim_word.hpp"
 #include "core/words/job_word.hpp"
 #include "core/words/permit_word.hpp"
@@ -16,8 +17,25 @@
 #include <vector>
 
 using namespace sluice::core;
+namespace batch_word = sluice::core::batch_word;
 namespace job_word = sluice::core::job_word;
 using sluice::core::test::EveryChoice;
+
+TEST_CASE("E26 batch word: a batch closes only the lease that it was opened on, and a lease ends with none open") {
+    CHECK(batch_word::open(0) == 0);
+    for (const std::uint32_t lease : {0U, 1U, 0xffff'ffffU}) {
+        for (const std::uint32_t open : {0U, 1U, 2U, 0x7fff'ffffU}) {
+            const std::uint64_t word = std::uint64_t{lease} << 32U | open;
+            CHECK(batch_word::lease(word) == lease);
+            CHECK(batch_word::open(word) == open);
+            CHECK(batch_word::closed(batch_word::opened(word), lease) == word);
+            CHECK(batch_word::closed(word, lease + 1) == word);
+            CHECK(batch_word::open(batch_word::closed(word, lease)) == (open == 0 ? 0 : open - 1));
+            CHECK(batch_word::lease(batch_word::next_lease(word)) == lease + 1);
+            CHECK(batch_word::open(batch_word::next_lease(word)) == 0);
+        }
+    }
+}
 
 TEST_CASE("Claim word: fields do not touch each other, and the initial value has nothing left") {
     CHECK(ClaimWord{}.left() == 0);
