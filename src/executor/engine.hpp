@@ -172,6 +172,7 @@ public:
     void shut_down(bool cancel) noexcept;
     [[nodiscard]] WaitStatus wait_ended(std::int64_t patience_ns) noexcept;
     void close_owner() noexcept;
+    [[nodiscard]] bool on_own_thread() const noexcept;
     void finish_on_other_thread() noexcept;
     void bury() noexcept;
     [[nodiscard]] bool dead() const noexcept {
@@ -290,7 +291,7 @@ private:
     }
 
     // Constant after the start.
-    const EffectiveConfig config_;
+    EffectiveConfig config_;  ///< but for the hooks: they go when the threads have left
     std::pmr::memory_resource* const resource_;
     const platform::CheapClock clock_;
     const std::int64_t spin_budget_ns_;
@@ -320,7 +321,9 @@ private:
     sync::atomic<std::uint32_t> threads_{0};       ///< threads that have not left
     sync::atomic<std::uint32_t> ended_{0};         ///< 1: all threads have left; waited on
     sync::atomic<bool> dead_{false};               ///< nobody takes turns any more; see drop_ref()
-    sync::atomic<bool> owner_left_{false};         ///< the owner went away on a thread of the engine
+    /// One of two has happened: the last thread left, or the owner went away on a thread of the engine. The second of the
+    /// two buries.
+    sync::atomic<bool> left_by_one_{false};
     sync::atomic<bool> spinning_{false};           ///< a worker spins; at most one does
     /// Workers blocked in a wait inside a job; of these waits, those for maintenance jobs.
     struct {

@@ -7,8 +7,9 @@
 //      registered actor. What arrives afterwards fails on arrival. `drain` goes on as ever.
 //   3. After each turn the ended jobs are compared with the numbers taken. When they are equal nothing is under way, and
 //      nothing can come: `over_`. All threads are woken and leave; the last one sets `ended_`.
-//   4. The owner joins the threads. On one of them it detaches them all instead, and the last one to leave does the rest:
-//      destroys the contexts, closes the node pool and drops the owner's reference.
+//   4. The owner joins the threads. On one of them, also while that one's thread-local objects go, it detaches them all
+//      instead, and the last one to leave does the rest, or the owner if all have left: destroys the contexts, closes the
+//      node pool and drops the owner's reference. With the contexts go the hooks of the configuration.
 // A submitter suspended between its number and its push holds up 3, and nothing else: its job was accepted, and ends.
 //
 // In a child of fork() none of this happens: the engine's copy is left alone, threads, contexts and memory (E35).
@@ -22,8 +23,10 @@
 #include "memory/default_resource.hpp"
 #include "platform/thread.hpp"
 
+#include <algorithm>
 #include <string>
 #include <system_error>
+#include <thread>
 
 namespace sluice::detail {
 
@@ -159,14 +162,24 @@ void Engine::close_owner() noexcept {
     if (forked())
         return;  // a copy of memory without its threads: nothing can be joined, and no user's object is ours to destroy
     shut_down(true);
-    if (this_thread_context().engine != this) {
+    if (!on_own_thread()) {
         finish_on_other_thread();
         return;
     }
-    owner_left_.store(true);  // seq_cst: before this thread leaves, so the last one to leave sees it
     for (auto& worker : all_workers_)
         worker->thread.detach();
     home_.thread.detach();
+    if (left_by_one_.exchange(true))
+        bury();  // all have left, this one too: its thread-local objects held the last handle
+}
+
+// By the threads' names for the system and not by the context, which a thread gives up before its thread-local objects go:
+// one of these may hold the last handle. The names are given before there is a handle, and last until they are detached.
+bool Engine::on_own_thread() const noexcept {
+    const auto self = std::this_thread::get_id();
+    return home_.thread.get_id() == self || std::ranges::any_of(all_workers_, [self](const auto& worker) {
+               return worker->thread.get_id() == self;
+           });
 }
 
 // The last thing that a thread of the engine does.
@@ -177,11 +190,11 @@ void Engine::leave_thread() noexcept {
     here = {};
     if (threads_.fetch_sub(1) != 1)
         return;  // seq_cst: all that the others did comes before
-    const bool owner_left = owner_left_.load();
     ended_.store(1);
-    sync::wake_all(
-        ended_);  // touches no more than the address: a waiting owner may be through with us already
-    if (owner_left)
+    sync::wake_all(ended_);
+    // The engine is there still: an owner on another thread joins this one, and one on a thread of the engine leaves the
+    // burial to whoever comes second here (seq_cst: with all that the first did).
+    if (left_by_one_.exchange(true))
         bury();
 }
 
@@ -198,6 +211,8 @@ void Engine::finish_on_other_thread() noexcept {
 // All threads have left, and all jobs have ended: contexts, nodes, and the owner's reference. Contexts' destructors run
 // here, and may still remove actors: whoever takes one out of the registry, or finds its request, buries it.
 void Engine::bury() noexcept {
+    config_.on_thread_start = nullptr;  // nobody calls them any more, and what they captured is the user's
+    config_.on_thread_stop = nullptr;
     (void)collect_reports();  // ends that no turn has come to: `over_` does not wait for them
     // Jobs have all ended, contexts may be left. No slot is used: nothing is given back to the pool.
     for (ActorCell* cell = left_cells_.exchange(nullptr); cell != nullptr;) {

@@ -11,6 +11,24 @@
 using namespace sluice;
 using namespace sluice::test;
 
+namespace {
+
+/// What a worker keeps to its end: the last handle to its own executor, given up when the gate is open.
+struct KeptByThread {
+    std::optional<Gate> let_go;
+    std::shared_ptr<Executor> executor;
+    KeptByThread() = default;
+    KeptByThread(const KeptByThread&) = delete;
+    KeptByThread& operator=(const KeptByThread&) = delete;
+    ~KeptByThread() {
+        if (let_go)
+            let_go->pass();
+    }
+};
+thread_local KeptByThread kept_by_thread;
+
+}  // namespace
+
 TEST_CASE("X01 submit, wait for the result, destroy the executor at once; many rounds") {
     under_both_policies({1, 2, 4}, [](const Config& config) {
         for (int round = 0; round < scaled(120); ++round) {
@@ -206,6 +224,44 @@ struct AtExit {
 AtExit at_exit;
 
 }  // namespace
+
+TEST_CASE("E22 a thread-local object of a worker drops the last handle, when that worker or all have left: no self-join") {
+    for (const bool all_have_left : {true, false}) {
+        under_both_policies({1, 2}, [all_have_left](Config config) {
+            for (int round = 0; round < scaled(20); ++round) {
+                const Gate leave;   // holds those threads that do not drop the handle
+                const Gate let_go;  // holds the thread-local object
+                const auto threads = ThreadCounts::watch(config);
+                if (!all_have_left) {
+                    config.on_thread_stop = [threads, leave](std::string_view) {
+                        if (kept_by_thread.executor == nullptr)
+                            leave.pass();
+                        threads->stopped.fetch_add(1);
+                    };
+                }
+                Tracked::Counts contexts;
+                auto executor = std::make_shared<Executor>(config);
+                executor->add_actor("tracked", Tracked(contexts));
+                CHECK(code_of(executor->add_actor("a", 0).read([let_go, executor](const int&) {
+                    kept_by_thread.let_go.emplace(let_go);
+                    kept_by_thread.executor = executor;
+                })) == no_error);
+                CHECK(executor->shutdown(Shutdown::drain));
+                if (all_have_left)
+                    CHECK(executor->wait_shut_down_for(patience));
+                CHECK(let_go.reached_by(1));
+                executor.reset();
+                CHECK(contexts.alive.load() == 1);
+                let_go.open();
+                if (!all_have_left)
+                    CHECK(stays([&] { return contexts.alive.load() == 1; }));  // until the last has left
+                leave.open();
+                CHECK(eventually([&] { return contexts.alive.load() == 0; }));
+                CHECK(threads->all_left());
+            }
+        });
+    }
+}
 
 /// Lets its executor be ended by another thread while it is asked for a large block.
 class EndingResource final : public std::pmr::memory_resource {
