@@ -30,7 +30,9 @@ enum class SpinPolicy : std::uint8_t {
 [[nodiscard]] SLUICE_API std::string_view to_string(SchedulerPolicy policy) noexcept;
 [[nodiscard]] SLUICE_API std::string_view to_string(SpinPolicy policy) noexcept;
 
-/// Called on a library thread with that thread's name. Must not throw.
+/// Called on a library thread with that thread's name. What it throws is caught and counted (Snapshot::callbacks_threw). It
+/// may submit and wait, as from inside a job; until it returns its thread does nothing else. The executor's end destroys it,
+/// with what it captured.
 using ThreadHook = std::function<void(std::string_view thread_name)>;
 
 /// What an executor is asked to be. Every field has a default; an empty `optional` means: derive it from the usable CPUs

@@ -74,7 +74,7 @@ struct Snapshot {
     std::uint64_t undispatched = 0;         ///< dispatches that found no place to go; stays 0
     std::uint64_t oversized = 0;            ///< jobs whose closure and result needed an allocation
     std::uint64_t nodes = 0;                ///< job nodes allocated so far; a plateau in steady state
-    std::uint64_t callbacks_threw = 0;      ///< exceptions that left a callback of Completion::then()
+    std::uint64_t callbacks_threw = 0;      ///< exceptions that left a callback of Completion::then() or a thread hook
     std::uint64_t wakeups = 0;              ///< wake-up system calls made for parked threads
     TurnSnapshot turn;
 };

@@ -224,6 +224,7 @@ private:
     // What the threads ask (threads.cpp).
     void enter_thread(Worker* worker, ThreadSlot& slot) noexcept;
     void leave_thread() noexcept;
+    void call_hook(const ThreadHook& hook, const std::string& name) noexcept;
     [[nodiscard]] bool workers_take_turns() const noexcept {
         return config_.policy == SchedulerPolicy::lent;
     }

@@ -185,8 +185,7 @@ bool Engine::on_own_thread() const noexcept {
 // The last thing that a thread of the engine does.
 void Engine::leave_thread() noexcept {
     ThreadContext& here = this_thread_context();
-    if (config_.on_thread_stop)
-        config_.on_thread_stop(thread_name(here.worker));
+    call_hook(config_.on_thread_stop, thread_name(here.worker));
     here = {};
     if (threads_.fetch_sub(1) != 1)
         return;  // seq_cst: all that the others did comes before

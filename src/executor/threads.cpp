@@ -42,8 +42,18 @@ void Engine::enter_thread(Worker* worker, ThreadSlot& slot) noexcept {
     if (config_.short_time_slice)
         (void)platform::set_short_time_slice(short_slice_ns);
     SlotLease::adopt(*this, slot);
-    if (config_.on_thread_start)
-        config_.on_thread_start(name);
+    call_hook(config_.on_thread_start, name);
+}
+
+// The user's: what it throws ends here, and is counted.
+void Engine::call_hook(const ThreadHook& hook, const std::string& name) noexcept {
+    if (!hook)
+        return;
+    try {
+        hook(name);
+    } catch (...) {
+        count_callback_that_threw();
+    }
 }
 
 // Whether a turn would find something. seq_cst reads throughout: the last look before a thread parks.

@@ -97,6 +97,94 @@ TEST_CASE("E32 threads have names, hooks run first and last on each of them, onc
     });
 }
 
+TEST_CASE("E20 E32 a start hook submits and waits: its thread is busy like one inside a job, and looks for work afterwards") {
+    under_both_policies({2}, [](Config config) {
+        std::atomic<const Actor<int>*> known{nullptr};
+        std::atomic<int> answer{0};
+        config.spin = SpinPolicy::park;
+        config.on_thread_start = [&](std::string_view name) {
+            if (!name.ends_with("-w1"))
+                return;
+            known.wait(nullptr);
+            const auto result = known.load()->read([](const int& n) { return n; }).wait_for(patience);
+            answer.store(result ? *result : -1);
+        };
+        Executor executor(config);
+        const Actor<int> actor = executor.add_actor("a", 5);
+        known.store(&actor);
+        known.notify_all();
+        CHECK(eventually([&] { return answer.load() != 0; }));
+        CHECK(answer.load() == 5);
+        // Who looks for work is counted right still: nothing that comes after a pause is left lying.
+        for (int i = 0; i < 5; ++i) {
+            std::this_thread::sleep_for(a_while / 3);
+            CHECK(value_of(actor.read([](const int& n) { return n; })) == 5);
+        }
+        AllWorkersHeld held(executor);
+        held.release();
+    });
+}
+
+TEST_CASE("E20 E32 start hooks of all workers wait: the wait that would leave none is refused") {
+    under_both_policies({1, 2}, [](Config config) {
+        std::atomic<const Actor<int>*> known{nullptr};
+        std::atomic<int> refused{0};
+        std::atomic<int> answered{0};
+        config.on_thread_start = [&](std::string_view name) {
+            if (name.ends_with("-sched"))
+                return;
+            known.wait(nullptr);
+            const auto result = known.load()->read([](const int& n) { return n; }).wait_for(patience);
+            if (result)
+                answered.fetch_add(1);
+            else if (result.error() == ErrorCode::would_deadlock)
+                refused.fetch_add(1);
+        };
+        Executor executor(config);
+        const Actor<int> actor = executor.add_actor("a", 5);
+        known.store(&actor);
+        known.notify_all();
+        CHECK(eventually([&] { return refused.load() + answered.load() == *config.pool_size; }));
+        CHECK(refused.load() >= 1);
+        CHECK(value_of(actor.read([](const int& n) { return n; })) == 5);
+    });
+}
+
+TEST_CASE("E32 E18 what a thread hook throws takes no thread down, and is counted") {
+    under_both_policies({2}, [](Config config) {
+        config.on_thread_start = [](std::string_view) { throw std::runtime_error("start"); };
+        config.on_thread_stop = [](std::string_view) { throw 7; };
+        Executor executor(config);
+        CHECK(value_of(executor.add_actor("a", 5).read([](const int& n) { return n; })) == 5);
+        CHECK(eventually([&] { return executor.snapshot().callbacks_threw == 3; }));
+        CHECK(executor.shutdown(Shutdown::drain));
+        CHECK(executor.wait_shut_down_for(patience));
+        CHECK(executor.snapshot().callbacks_threw == 6);
+    });
+}
+
+TEST_CASE("E21 E32 what the hooks captured goes with the executor, and its destructors may submit") {
+    under_both_policies({1}, [](const Config& config) {
+        Executor other(config);
+        const Actor<int> elsewhere = other.add_actor("a", 0);
+        std::atomic<int> ran{0};
+        Tracked::Counts captures;
+        for (int i = 0; i < 4; ++i) {
+            auto submits = [&] { CHECK(elsewhere.post_mutate([&ran](int&) { ran.fetch_add(1); })); };
+            Config hooked = config;
+            hooked.on_thread_start = [tracked = std::make_shared<Tracked>(captures),
+                                      last = std::make_shared<AtEnd<decltype(submits)>>(submits)](std::string_view) {};
+            Executor executor(hooked);
+            hooked = {};
+            CHECK(code_of(executor.add_actor("a", 0).read([](const int&) {})) == no_error);
+            CHECK(captures.alive.load() == 1);
+            executor = Executor(config);  // a lease of this thread on the first one is left behind
+            CHECK(captures.alive.load() == 0);
+            CHECK(eventually([&] { return ran.load() == i + 1; }));
+        }
+    });
+}
+
 TEST_CASE("E32 an affinity that is asked for holds on every thread of the executor") {
     const std::set<int> allowed = own_cpus();
     REQUIRE_FALSE(allowed.empty());
