@@ -128,7 +128,8 @@ public:
     }
 
     /// The whole executor at one moment (E29, E33). **Progress**: lock-free, and never waits for the scheduler
-    /// or a worker; answers while every worker is stuck. **Cost**: O(threads + job nodes).
+    /// or a worker; answers while every worker is stuck. **Cost**: O(threads + job nodes), and for each node that is older than
+    /// those before it O(log of the running jobs).
     [[nodiscard]] Snapshot snapshot() const;
     /// The mutating jobs inside workers now, ordered by actor id.
     [[nodiscard]] std::vector<RunningMutation> running_mutations() const;

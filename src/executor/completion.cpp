@@ -106,7 +106,6 @@ void Engine::fail(JobNode& node, ThreadSlot& slot, core::FailReason reason) noex
     node.ops->destroy_closure(node.payload);
     auto& counters = counters_.of(node.job_class);
     if (node.built) {
-        counters.heavy_ended.fetch_add(1);
         cell.heavy_in_flight.fetch_sub(1);
         counters.heavy_failed[index_of(ending.exit)].fetch_add(1);
     } else {

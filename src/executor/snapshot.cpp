@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <memory>
 #include <optional>
+#include <span>
 
 namespace sluice::detail {
 
@@ -21,6 +24,7 @@ struct SeenJob {
     Lane lane;
     JobClass job_class;
     std::int64_t enqueued_at;
+    std::uint32_t life;  ///< of its node
     sync::NamePair::Copy names;
 };
 
@@ -39,9 +43,32 @@ std::optional<SeenJob> see(const JobNode& node, bool with_names) noexcept {
     if (!job_word::same_queued_life(before, node.state.load(memory_order_acquire)))
         return std::nullopt;
     return SeenJob{reinterpret_cast<ActorCell*>(who & ~std::uintptr_t{15}), static_cast<Lane>(who & 3U),
-                   static_cast<JobClass>((who >> 2U) & 1U), enqueued_at,
-                   names.value_or(sync::NamePair::Copy{})};
+                   static_cast<JobClass>((who >> 2U) & 1U), enqueued_at, job_word::life(before), names.value_or(sync::NamePair::Copy{})};
 }
+
+/// The jobs inside workers, taken before the nodes are looked at: a job that is found queued and is not among them had not
+/// started when they were taken. So no observer finds a job running and then queued.
+class ExecutingJobs {
+public:
+    explicit ExecutingJobs(std::span<const std::unique_ptr<Worker>> workers) noexcept {
+        for (const auto& worker : workers) {
+            const Worker::Executing seen = worker->seen_executing();
+            if (seen.node != nullptr)
+                jobs_[count_++] = seen;
+        }
+        std::ranges::sort(std::span(jobs_).first(count_), std::less(), &Worker::Executing::node);
+    }
+    /// **Cost**: O(log of the jobs inside workers).
+    [[nodiscard]] bool has(const JobNode& node, std::uint32_t life) const noexcept {
+        const auto same_node = std::ranges::equal_range(std::span(jobs_).first(count_), &node, std::less(),
+                                                        &Worker::Executing::node);
+        return std::ranges::find(same_node, life, &Worker::Executing::life) != same_node.end();
+    }
+
+private:
+    std::array<Worker::Executing, max_workers> jobs_;
+    std::size_t count_ = 0;
+};
 
 JobTotals sum(JobTotals left, const JobTotals& right) noexcept {
     left.accepted += right.accepted;
@@ -52,6 +79,8 @@ JobTotals sum(JobTotals left, const JobTotals& right) noexcept {
     left.actor_removed += right.actor_removed;
     left.actor_fatal += right.actor_fatal;
     left.shut_down += right.shut_down;
+    left.cancelled += right.cancelled;
+    left.deadline_exceeded += right.deadline_exceeded;
     left.abandoned += right.abandoned;
     return left;
 }
@@ -66,7 +95,7 @@ std::uint64_t Engine::jobs_that_left_the_queue() const noexcept {
             left += exit.load();
         left += counters_.classes[c].heavy_started.load();
         for (const auto& worker : all_workers_)
-            left += worker->progress.read(static_cast<JobClass>(c)).started;
+            left += worker->progress.started(static_cast<JobClass>(c));
     }
     return left;
 }
@@ -76,27 +105,26 @@ std::uint64_t Engine::jobs_that_ended() const noexcept {
     for (std::size_t c = 0; c < class_count; ++c) {
         for (const auto& exit : counters_.classes[c].left_queue)
             ended += exit.load();
-        ended += counters_.classes[c].heavy_ended.load();
+        ended += counters_.classes[c].heavy_succeeded.load() + counters_.classes[c].heavy_threw.load();
+        for (const auto& failed : counters_.classes[c].heavy_failed)
+            ended += failed.load();
         for (const auto& worker : all_workers_)
-            ended += worker->progress.read(static_cast<JobClass>(c)).ended;
+            ended += worker->progress.ended(static_cast<JobClass>(c));
     }
     return ended;
 }
 
-// Ends, then starts, then acceptances; the reasons of ends before the ends themselves (counters.hpp).
+// Ends, then starts, then acceptances (counters.hpp). Each count is read once, so what is a sum of others is theirs.
 JobTotals Engine::totals(JobClass job_class) const noexcept {
     const auto& shared = counters_.classes[index_of(job_class)];
     JobTotals totals;
-    totals.threw = shared.threw.load();
-    std::array<std::uint64_t, queue_exit_count>
-        between_steps{};  // each read once: they are taken off the ends below
-    std::uint64_t failed_between_steps = 0;
-    for (std::size_t i = 0; i < queue_exit_count; ++i) {
-        between_steps[i] = shared.heavy_failed[i].load();
-        failed_between_steps += between_steps[i];
-    }
+    totals.succeeded = shared.heavy_succeeded.load();
+    totals.threw = shared.heavy_threw.load();
+    std::uint64_t heavy_ended = totals.succeeded + totals.threw;
     const auto failed = [&](QueueExit exit) {
-        return between_steps[index_of(exit)] + shared.left_queue[index_of(exit)].load();
+        const std::uint64_t between_steps = shared.heavy_failed[index_of(exit)].load();
+        heavy_ended += between_steps;
+        return between_steps + shared.left_queue[index_of(exit)].load();
     };
     totals.actor_removed = failed(QueueExit::actor_removed);
     totals.actor_fatal = failed(QueueExit::actor_fatal);
@@ -104,16 +132,13 @@ JobTotals Engine::totals(JobClass job_class) const noexcept {
     totals.abandoned = failed(QueueExit::abandoned);
     totals.cancelled = failed(QueueExit::cancelled);
     totals.deadline_exceeded = failed(QueueExit::deadline_exceeded);
-    const std::uint64_t heavy_ended = shared.heavy_ended.load();
-    std::uint64_t ran = heavy_ended - failed_between_steps;
-    std::uint64_t started = 0;
     for (const auto& worker : all_workers_) {
         const auto seen = worker->progress.read(job_class);
-        ran += seen.ended;
-        started += seen.started - seen.ended;
+        totals.succeeded += seen.ended - seen.threw;
+        totals.threw += seen.threw;
+        totals.running += seen.started - seen.ended;
     }
-    totals.succeeded = ran - totals.threw;
-    totals.running = started + shared.heavy_started.load() - heavy_ended;
+    totals.running += shared.heavy_started.load() - heavy_ended;
     for (ThreadSlot* slot = slots_.load(); slot != nullptr; slot = slot->next) {
         totals.accepted += slot->accepted[index_of(job_class)].load(memory_order_acquire);
     }
@@ -160,13 +185,16 @@ Snapshot Engine::snapshot() noexcept {
 
 void Engine::find_oldest(std::int64_t now, Snapshot& result) const noexcept {
     std::array<std::optional<std::int64_t>, class_count> oldest;
+    const ExecutingJobs executing(all_workers_);
     pool_.for_each([&](const JobNode& node) {
         const auto job = see(node, false);
-        // A job that no turn has drained yet has no time; it is younger than the last turn.
-        if (!job || job->enqueued_at == 0 || is_executing(node))
+        // A job that no turn has drained yet has no time; it is younger than the last turn. One that waits for its second
+        // step is running.
+        if (!job || job->enqueued_at <= 0)
             return;
         auto& least = oldest[index_of(job->job_class)];
-        least = std::min(least.value_or(job->enqueued_at), job->enqueued_at);
+        if (job->enqueued_at < least.value_or(now + 1) && !executing.has(node, job->life))
+            least = job->enqueued_at;
     });
     const auto age = [&](JobClass c, const JobTotals& jobs) -> std::optional<std::chrono::nanoseconds> {
         if (jobs.queued == 0)
@@ -177,33 +205,36 @@ void Engine::find_oldest(std::int64_t now, Snapshot& result) const noexcept {
     result.maintenance.oldest_age = age(JobClass::maintenance, result.maintenance.jobs);
 }
 
+// For one job; whoever asks for many takes ExecutingJobs.
 bool Engine::is_executing(const JobNode& node) const noexcept {
+    const std::uint32_t life = job_word::life(node.state.load(memory_order_relaxed));  // the caller holds the job
     return std::ranges::any_of(all_workers_, [&](const auto& worker) {
-        return worker->executing.load(memory_order_acquire) ==
-               &node;  // pairs with the releases in worker.cpp
+        const Worker::Executing seen = worker->seen_executing();
+        return seen.node == &node && seen.life == life;
     });
 }
 
 std::vector<RunningMutation> Engine::running_mutations() {
     std::vector<RunningMutation> running;
     for (const auto& worker : all_workers_) {
-        const JobNode* node =
-            worker->executing.load(memory_order_acquire);  // pairs with the releases in worker.cpp
-        if (node == nullptr)
+        const Worker::Executing seen = worker->seen_executing();
+        if (seen.node == nullptr)
             continue;
-        const auto job = see(*node, true);
-        if (!job || (job->lane != Lane::mutating) || worker->executing.load(memory_order_acquire) != node)
-            continue;
-        if (!Registry::try_retain(*job->cell))
+        const auto job = see(*seen.node, true);
+        if (!job || job->life != seen.life || job->lane != Lane::mutating || !Registry::try_retain(*job->cell))
             continue;
         const ActorRef cell(job->cell);
+        const std::int64_t started_at = worker->run_started_at.load(memory_order_relaxed);  // a time
+        // The reference is right, and the time, if the job has not ended since: its actor's cell is its own until then.
+        const auto still = see(*seen.node, false);
+        if (!still || still->life != seen.life)
+            continue;
         std::string label(job->names.second());
         if (label.empty())
             label = std::string(to_string(job->job_class)) + "/" + std::string(to_string(job->lane));
         running.push_back(
             {std::string(cell.id()), std::string(job->names.first()), std::move(label),
-             std::chrono::nanoseconds(std::max<std::int64_t>(
-                 0, clock_.now() - worker->run_started_at.load(memory_order_relaxed)))});  // a time
+             std::chrono::nanoseconds(std::max<std::int64_t>(0, clock_.now() - started_at))});
     }
     std::ranges::sort(running, {}, &RunningMutation::actor);
     return running;
@@ -217,12 +248,11 @@ ActorSnapshot Engine::actor_snapshot(const ActorCell& cell) const noexcept {
     result.accepted = cell.seen_accepted.load(memory_order_acquire);
     std::uint64_t running = 0;
     for (const auto& worker : all_workers_) {
-        const JobNode* node =
-            worker->executing.load(memory_order_acquire);  // pairs with the releases in worker.cpp
-        if (node == nullptr)
+        const Worker::Executing seen = worker->seen_executing();
+        if (seen.node == nullptr)
             continue;
-        const auto job = see(*node, false);
-        if (job && job->cell == &cell)
+        const auto job = see(*seen.node, false);
+        if (job && job->life == seen.life && job->cell == &cell)
             ++running;
     }
     const std::uint64_t unfinished = result.accepted - result.completed;
@@ -239,11 +269,12 @@ MutationState Engine::mutation_state(std::string_view actor, std::string_view re
     bool running = false;
     bool queued = false;
     bool other = false;
+    const ExecutingJobs jobs(all_workers_);
     pool_.for_each([&](const JobNode& node) {
         const auto job = see(node, true);
         if (!job || job->cell != cell.get() || job->lane != Lane::mutating)
             return;
-        const bool executing = is_executing(node);
+        const bool executing = jobs.has(node, job->life);
         if (job->names.first() == request_id) {
             (executing ? running : queued) = true;
         } else {

@@ -11,6 +11,7 @@
 
 namespace sluice::detail {
 
+using sync::memory_order_acquire;
 using sync::memory_order_relaxed;
 using sync::memory_order_release;
 
@@ -129,14 +130,32 @@ void Worker::report(const RunReport& report) noexcept {
     engine_.reported(*this);
 }
 
+void Worker::show_executing(JobNode& node) noexcept {
+    // relaxed: the life does not change before the job's end. Both releases pair with the acquires in seen_executing(): who
+    // sees a life sees that the job before it has ended.
+    executing_life.store(core::job_word::life(node.state.load(memory_order_relaxed)), memory_order_release);
+    executing.store(&node, memory_order_release);
+}
+
+Worker::Executing Worker::seen_executing() const noexcept {
+    for (;;) {
+        const JobNode* node = executing.load(memory_order_acquire);  // pairs with show_executing(), finish()
+        if (node == nullptr)
+            return {};
+        const std::uint32_t life = executing_life.load(memory_order_acquire);  // as above
+        if (executing.load(memory_order_relaxed) == node)  // not before the acquire
+            return {node, life};
+    }
+}
+
 // One job of a lane with one step.
 void Worker::execute(JobNode& node) noexcept {
-    executing.store(&node, memory_order_release);  // pairs with the acquire of snapshots
+    show_executing(node);
     progress.begin(node.job_class);
     engine_.left_actor_queue(node);
     std::exception_ptr thrown = attempt(node, node.ops->run);
     node.ops->destroy_closure(node.payload);
-    progress.end(node.job_class);
+    progress.end(node.job_class, thrown != nullptr);
     ++run_.executed;
     finish(node, std::move(thrown));
 }
@@ -144,10 +163,11 @@ void Worker::execute(JobNode& node) noexcept {
 // One step of a heavy job. After a build that succeeded the job is not over: its install comes as a run of its own, on
 // whichever worker.
 void Worker::execute_heavy(JobNode& node) noexcept {
-    executing.store(&node, memory_order_release);  // pairs with the acquire of snapshots
+    show_executing(node);
     auto& counters = engine_.counters_.of(node.job_class);
     if (!node.built) {
         counters.heavy_started.fetch_add(1);
+        node.enqueued_at.store(JobNode::started, memory_order_relaxed);  // for observers: it waits in no queue again
         static_cast<ActorCell&>(*node.actor).heavy_in_flight.fetch_add(1);
         engine_.left_actor_queue(node);
     }
@@ -160,7 +180,7 @@ void Worker::execute_heavy(JobNode& node) noexcept {
         return;
     }
     node.ops->destroy_closure(node.payload);
-    counters.heavy_ended.fetch_add(1);
+    (thrown ? counters.heavy_threw : counters.heavy_succeeded).fetch_add(1);
     static_cast<ActorCell&>(*node.actor).heavy_in_flight.fetch_sub(1);
     finish(node, std::move(thrown));
 }
@@ -175,20 +195,19 @@ std::exception_ptr Worker::attempt(JobNode& node, void (*step)(void*, void*)) no
     return thrown;
 }
 
+// The job is counted already. Only when its word says that it has ended it is in no worker any more: see `executing`.
 void Worker::finish(JobNode& node, std::exception_ptr thrown) noexcept {
-    executing.store(nullptr, memory_order_release);  // before the node can begin another life
     if (!thrown) {
         engine_.complete(node, *slot_, {}, {});
-        return;
+    } else {
+        if (node.lane == Lane::mutating || node.built) {
+            run_.failed = true;
+            Engine::make_fatal(static_cast<ActorCell&>(*node.actor), thrown);
+        }
+        engine_.complete(node, *slot_, ErrorCode::job_threw,
+                         error_of(node, ErrorCode::job_threw, std::move(thrown)));
     }
-    auto& cell = static_cast<ActorCell&>(*node.actor);
-    engine_.counters_.of(node.job_class).threw.fetch_add(1);
-    if (node.lane == Lane::mutating || node.built) {
-        run_.failed = true;
-        Engine::make_fatal(cell, thrown);
-    }
-    engine_.complete(node, *slot_, ErrorCode::job_threw,
-                     error_of(node, ErrorCode::job_threw, std::move(thrown)));
+    executing.store(nullptr, memory_order_release);  // pairs with seen_executing()
 }
 
 core::JobChain Worker::take_rest_of_run() noexcept {

@@ -53,6 +53,14 @@ public:
     /// The thread's function: claim, run, report, take turns, park; until the engine ends.
     void main(ThreadSlot& slot) noexcept;
 
+    /// The job inside the worker, if any: its node, and which of the node's lives.
+    struct Executing {
+        const JobNode* node = nullptr;
+        std::uint32_t life = 0;
+    };
+    /// **Thread**: any. **Progress**: lock-free: it looks again only when the worker has gone on.
+    [[nodiscard]] Executing seen_executing() const noexcept;
+
     /// Own thread, inside a job: gives everything back that was claimed and not started.
     void hand_back_rest() noexcept;
 
@@ -73,7 +81,10 @@ public:
     Progress progress;
 
     // What a snapshot shows and deadlock detection needs. Written by the own thread, at run starts and around waits.
+    // `executing` is set before the job runs and reset after its word says that it has ended: a node that shows a queued job
+    // and is in no worker has not started.
     sync::atomic<JobNode*> executing{nullptr};
+    sync::atomic<std::uint32_t> executing_life{0};  ///< which life of that node; written first
     sync::atomic<std::int64_t> run_started_at{0};
 
 private:
@@ -89,6 +100,7 @@ private:
 
     bool run_batch() noexcept;
     void begin_run(JobNode& first) noexcept;
+    void show_executing(JobNode& node) noexcept;
     void execute(JobNode& node) noexcept;
     void execute_heavy(JobNode& node) noexcept;
     [[nodiscard]] std::exception_ptr attempt(JobNode& node, void (*step)(void*, void*)) noexcept;

@@ -1,6 +1,7 @@
 // Goal: bounds hold exactly under any number of submitters (E23), and every refusal names the bound, its value and the
 // count (E34); a configuration that makes no sense is refused by name (E2).
 // Method: workers held, eight submitters against a small bound; what was accepted is counted by the test itself.
+#include <stop_token>
 #include <string>
 
 #include "executor/harness.hpp"
@@ -195,6 +196,26 @@ TEST_CASE("E23 places come back however a job leaves the queue: run, removed, fa
         executor.shutdown(Shutdown::cancel);
         CHECK(eventually([&] { return executor.snapshot().jobs.queued == 0; }));
         held_again.release();
+    });
+}
+
+TEST_CASE("E33 the totals of both classes together hold every outcome, those of stops and deadlines too") {
+    under_both_policies({1}, [](const Config& config) {
+        Executor executor(config);
+        auto actor = executor.add_actor("a", 0);
+        AllWorkersHeld held(executor);
+        std::stop_source stop;
+        auto cancelled = actor.read({.stop = stop.get_token()}, [](const int&) {});
+        auto late = actor.read({.job_class = JobClass::maintenance, .deadline = steady_clock::now() + 5ms},
+                               [](const int&) {});
+        stop.request_stop();
+        CHECK(code_of(cancelled) == ErrorCode::cancelled);
+        CHECK(code_of(late) == ErrorCode::deadline_exceeded);
+        const Snapshot snapshot = executor.snapshot();
+        CHECK(snapshot.jobs.cancelled == 1);
+        CHECK(snapshot.jobs.deadline_exceeded == 1);
+        CHECK(snapshot.jobs.accepted == snapshot.jobs.queued + snapshot.jobs.running + snapshot.jobs.completed());
+        held.release();
     });
 }
 

@@ -1,5 +1,6 @@
 // Goal: snapshots answer while every worker is stuck, and their numbers add up at any moment (E29, E33).
 // Method: a known constellation, read in full; then snapshots without pause while everything that can happen happens.
+#include <functional>
 #include <stdexcept>
 #include <string>
 
@@ -15,7 +16,8 @@ namespace {
 bool adds_up(const JobTotals& jobs) {
     constexpr std::uint64_t huge = std::uint64_t{1} << 60;
     for (const std::uint64_t count : {jobs.accepted, jobs.queued, jobs.running, jobs.succeeded, jobs.threw,
-                                      jobs.actor_removed, jobs.actor_fatal, jobs.shut_down, jobs.abandoned}) {
+                                      jobs.actor_removed, jobs.actor_fatal, jobs.shut_down, jobs.cancelled,
+                                      jobs.deadline_exceeded, jobs.abandoned}) {
         if (count > huge)
             return false;
     }
@@ -32,6 +34,16 @@ bool adds_up(const Snapshot& snapshot) {
            (!snapshot.interactive.oldest_age || *snapshot.interactive.oldest_age >= 0ns) &&
            (!snapshot.maintenance.oldest_age || *snapshot.maintenance.oldest_age >= 0ns);
 }
+
+/// An exception that looks at its executor while the error of its job is made.
+struct Inquisitive : std::exception {
+    std::function<void()> look;
+    explicit Inquisitive(std::function<void()> looks) : look(std::move(looks)) {}
+    [[nodiscard]] const char* what() const noexcept override {
+        look();
+        return "looked";
+    }
+};
 
 }  // namespace
 
@@ -177,6 +189,82 @@ TEST_CASE("E29 the five states of a mutating request") {
         CHECK(executor.mutation_state("a", "r2") == MutationState::not_found);
         for (const auto state : {MutationState::running, MutationState::actor_missing})
             CHECK_FALSE(to_string(state).empty());
+    });
+}
+
+TEST_CASE("E29 E33 until a job's word says that it has ended it is running, also while its error is made; and it threw") {
+    under_both_policies({1, 2}, [](const Config& config) {
+        Executor executor(config);
+        auto actor = executor.add_actor("a", 0);
+        std::atomic<int> looks{0};
+        std::atomic<int> wrong{0};
+        auto job = actor.mutate({.request_id = "r1"}, [&](int&) {
+            throw Inquisitive([&] {
+                looks.fetch_add(1);
+                if (executor.mutation_state("a", "r1") != MutationState::running)
+                    wrong.fetch_add(1);
+                if (executor.running_mutations().size() != 1)
+                    wrong.fetch_add(1);
+                const JobTotals jobs = executor.snapshot().jobs;
+                if (jobs.succeeded != 0 || jobs.threw != 1 || !adds_up(jobs))
+                    wrong.fetch_add(1);
+            });
+        });
+        CHECK(code_of(job) == ErrorCode::job_threw);
+        CHECK(looks.load() == 1);
+        CHECK(wrong.load() == 0);
+    });
+}
+
+TEST_CASE("E29 no request is running and then queued") {
+    under_both_policies({2}, [](const Config& config) {
+        Executor executor(config);
+        auto actor = executor.add_actor("a", 0);
+        int back = 0;
+        for (int i = 0; i < scaled(400); ++i) {
+            const std::string id = "r" + std::to_string(i);
+            auto job = actor.mutate({.request_id = id}, [](int&) {
+                const auto end = steady_clock::now() + 30us;
+                while (steady_clock::now() < end) {}
+            });
+            for (bool running = false;;) {
+                const MutationState state = executor.mutation_state("a", id);
+                if (state == MutationState::not_found)
+                    break;
+                back += running && state == MutationState::queued ? 1 : 0;
+                running |= state == MutationState::running;
+            }
+            CHECK(code_of(job) == no_error);
+        }
+        CHECK(back == 0);
+    });
+}
+
+TEST_CASE("E29 a heavy job that waits for its second step is running, and no queued job is as old as it") {
+    under_both_policies({4}, [](const Config& config) {
+        Executor executor(config);
+        auto actor = executor.add_actor("a", 0);
+        const Gate gate;
+        auto reader = actor.read([gate](const int&) { gate.pass(); });  // keeps the install out
+        REQUIRE(gate.reached_by(1));
+        std::atomic<bool> built{false};
+        auto build = actor.build([&built](const int&) { built.store(true); }, [](int&) {});
+        REQUIRE(eventually([&] { return built.load(); }));
+        CHECK(eventually([&] { return executor.snapshot().interactive.jobs.running == 2; }));
+        std::this_thread::sleep_for(2 * a_while);
+        CHECK_FALSE(executor.snapshot().interactive.oldest_age);
+        const auto submitted = steady_clock::now();
+        auto queued = actor.read([](const int&) {});  // behind the install
+        const Snapshot snapshot = executor.snapshot();
+        const auto passed = steady_clock::now() - submitted;
+        CHECK(snapshot.interactive.jobs.queued == 1);
+        CHECK(snapshot.interactive.jobs.running == 2);
+        REQUIRE(snapshot.interactive.oldest_age);
+        CHECK(*snapshot.interactive.oldest_age <= passed + 1ms);  // two clocks
+        gate.open();
+        CHECK(code_of(queued) == no_error);
+        CHECK(code_of(build) == no_error);
+        CHECK(code_of(reader) == no_error);
     });
 }
 

@@ -58,6 +58,11 @@ inline constexpr std::uint32_t ended_step = 1;
     return (word & orphan_bit) != 0;
 }
 
+/// Which life of the node this is.
+[[nodiscard]] constexpr std::uint32_t life(std::uint32_t word) noexcept {
+    return word / generation_unit;
+}
+
 /// free -> drafted, in the next life.
 [[nodiscard]] constexpr std::uint32_t draft(std::uint32_t word) noexcept {
     return ((word & ~(generation_unit - 1)) + generation_unit) | static_cast<std::uint32_t>(Phase::drafted);
@@ -74,8 +79,7 @@ inline constexpr std::uint32_t queued_step = 1;
 
 /// Whether the words show one and the same life of a queued job: what was read between them is of that job.
 [[nodiscard]] constexpr bool same_queued_life(std::uint32_t before, std::uint32_t after) noexcept {
-    return phase(before) == Phase::queued && phase(after) == Phase::queued &&
-           (before & ~(generation_unit - 1)) == (after & ~(generation_unit - 1));
+    return phase(before) == Phase::queued && phase(after) == Phase::queued && life(before) == life(after);
 }
 
 static_assert((static_cast<std::uint32_t>(Phase::queued) + ended_step) ==
