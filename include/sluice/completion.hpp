@@ -132,8 +132,11 @@ private:
 
 template <class T>
 Result<T> Completion<T>::take(detail::WaitStatus status) {
-    if (!refusal_ && status != detail::WaitStatus::done)
-        return Result<T>(std::unexpect, handle_.wait_error(status));
+    if (!refusal_ && status != detail::WaitStatus::done) {
+        if (std::optional<Error> error = handle_.wait_error(status))
+            return Result<T>(std::unexpect, *std::move(error));
+        // The job has ended since, so here is what it ended with.
+    }
     Completion ended = std::move(*this);  // the job's memory goes back when this function returns
     refusal_.reset();
     return ended.take_ready_and_keep();
@@ -145,7 +148,7 @@ Result<T> Completion<T>::take_ready_and_keep() {
     if (refusal_)
         return Result<T>(std::unexpect, *refusal_);
     if (!handle_.valid())
-        return Result<T>(std::unexpect, handle_.wait_error(detail::WaitStatus::no_state));
+        return Result<T>(std::unexpect, Error({.code = ErrorCode::no_state}));
     if (handle_.failed())
         return Result<T>(std::unexpect, handle_.error());
     if constexpr (std::is_void_v<T>) {

@@ -234,17 +234,26 @@ void JobHandle::release(JobNode* node) noexcept {
     node->engine->drop_handle(*node);
 }
 
-Error JobHandle::wait_error(WaitStatus status) const {
-    switch (status) {
-        case WaitStatus::timed_out:
-            return error_of(*node_, ErrorCode::timed_out, nullptr);
-        case WaitStatus::would_deadlock:
-            return error_of(*node_, ErrorCode::would_deadlock, nullptr);
-        case WaitStatus::forked:
-            return error_of(*node_, ErrorCode::forked, nullptr);
-        default:
-            return Error({.code = ErrorCode::no_state});
+std::optional<Error> JobHandle::wait_error(WaitStatus status) const {
+    if (node_ == nullptr)
+        return Error({.code = ErrorCode::no_state});
+    if (status == WaitStatus::forked)
+        return error_of(*node_, ErrorCode::forked, nullptr);  // nothing changes in the child
+    // The error names the actor, whose cell is the job's own until the job has ended, and then may be another's. So a
+    // reference is taken first, of whoever has the cell, and only then the word says whose it is. (The cell's memory is the
+    // engine's, which stays as long as this handle.)
+    auto& cell = static_cast<ActorCell&>(*node_->actor);
+    while (!done()) {
+        if (!Registry::try_retain(cell))
+            continue;  // nobody has it: the job has ended, as the word is about to say
+        const ActorRef reference(&cell);
+        if (!done()) {
+            return error_of(*node_,
+                            status == WaitStatus::timed_out ? ErrorCode::timed_out : ErrorCode::would_deadlock,
+                            nullptr);
+        }
     }
+    return std::nullopt;
 }
 
 }  // namespace sluice::detail

@@ -258,6 +258,51 @@ TEST_CASE("E27 post: no completion; the job runs, its result is destroyed, what 
     });
 }
 
+TEST_CASE("E16 E19 a wait that ends in vain while its job ends and its actor's place is used again names the right actor") {
+    under_both_policies({2}, [](const Config& config) {
+        Executor executor(config);
+        for (int round = 0; round < scaled(60); ++round) {
+            // Long ids: they live outside of the cell.
+            const std::string id = "an actor with an id of its own, " + std::to_string(round);
+            Gate gate;
+            Completion<int> job;
+            Completion<void> held;
+            {
+                auto actor = executor.add_actor(id, 1);
+                held = actor.mutate([gate](int&) { gate.pass(); });
+                job = actor.mutate([](int& n) { return n; });
+            }
+            REQUIRE(gate.reached_by(1));
+            std::atomic<bool> waiting{false};
+            std::atomic<int> wrong{0};
+            std::jthread waiter([&] {
+                for (;;) {
+                    const auto result = job.wait_for(0ns);
+                    waiting.store(true);
+                    if (result || !(result.error() == ErrorCode::timed_out)) {
+                        if (!result && (!(result.error() == ErrorCode::actor_removed) || result.error().actor() != id))
+                            wrong.fetch_add(1);
+                        return;
+                    }
+                    if (result.error().actor() != id)
+                        wrong.fetch_add(1);
+                }
+            });
+            REQUIRE(eventually([&] { return waiting.load(); }));
+            executor.remove_actor(id);
+            gate.open();
+            CHECK(code_of(held) == no_error);
+            for (int i = 0; i < 8; ++i) {
+                const std::string other = "another actor, in the same place perhaps, " + std::to_string(i);
+                CHECK(code_of(executor.add_actor(other, 0).read([](const int&) {})) == no_error);
+                executor.remove_actor(other);
+            }
+            waiter.join();
+            CHECK(wrong.load() == 0);
+        }
+    });
+}
+
 TEST_CASE("E16 the names of a job may be long together, and too long they are refused as an argument") {
     Executor executor;
     auto actor = executor.add_actor("a", 0);

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <optional>
 #include <ratio>
 #include <utility>
 
@@ -55,7 +56,8 @@ public:
     }
     [[nodiscard]] bool done() const noexcept;
     [[nodiscard]] WaitStatus wait(std::int64_t patience_ns) noexcept;
-    [[nodiscard]] Error wait_error(WaitStatus status) const;
+    /// Why a wait was in vain. None: it was not, for the job has ended since.
+    [[nodiscard]] std::optional<Error> wait_error(WaitStatus status) const;
 
     /// Has `continuation` run when the job ends, on the thread that ends it. False: it has ended already, and nothing
     /// will run. At most one at a time, and no wait meanwhile.
