@@ -88,7 +88,8 @@ struct Config {
 
     /// Where nodes come from; must outlive the executor and everything that it returned. nullptr: mimalloc.
     std::pmr::memory_resource* memory = nullptr;
-    /// Nodes allocated at the start. Range 0..2^32; 0: the first ones are allocated when they are needed.
+    /// Nodes allocated at the start, as by Executor::reserve(). Range 0..2^32; 0: the first ones are allocated when they are
+    /// needed.
     std::int64_t reserve_nodes = 0;
     /// Never allocate nodes after the start, but for 128 the first time that a thread submits (it may keep as many in its
     /// cache, and what was promised to others is not lessened): a submission that would need more is refused with `queue_full`,

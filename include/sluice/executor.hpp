@@ -140,8 +140,11 @@ public:
 
     /// The configuration in force: every derived value, and every value that was lowered to fit (E2).
     [[nodiscard]] const EffectiveConfig& config() const noexcept;
-    /// Allocates nodes ahead, so that at least `jobs` can be queued or unfinished without an allocation (E31).
-    /// **Errors**: `out_of_memory`.
+    /// Allocates nodes ahead, so that `jobs` more can be queued or unfinished without an allocation (E31), whichever threads
+    /// submit and run them: the 128 nodes that a thread may keep in its cache are allocated beside them, for a thread that
+    /// submits later when it first does. A job with a stop token counts twice while it is queued; a closure larger than
+    /// `inline_payload_bytes` has an allocation of its own as ever. Range 0..2^32.
+    /// **Errors**: `out_of_memory`, `invalid_argument`.
     Result<void> reserve(std::size_t jobs);
 
 private:

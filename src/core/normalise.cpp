@@ -40,7 +40,7 @@ namespace {
 
 constexpr std::int64_t pool_size_max = 256;  // The mask of parked workers, and an 8-bit actor_cap, end there.
 constexpr std::int64_t queue_max = std::int64_t{1} << 40;
-constexpr std::int64_t nodes_max = std::int64_t{1} << 32;
+constexpr std::int64_t nodes_max = std::int64_t{reserve_max};
 constexpr std::int64_t second_ns = 1'000'000'000;
 
 constexpr Range pool_size_range{"pool_size", 1, pool_size_max, "1..256"};

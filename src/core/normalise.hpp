@@ -15,4 +15,7 @@ namespace sluice::core {
 /// What the scheduler needs of it.
 [[nodiscard]] Limits limits_of(const EffectiveConfig& config) noexcept;
 
+/// Most nodes that may be reserved at once: by Config::reserve_nodes, and by Executor::reserve().
+inline constexpr std::uint64_t reserve_max = std::uint64_t{1} << 32U;
+
 }  // namespace sluice::core

@@ -97,6 +97,10 @@ Result<void> Executor::wait_ended(std::int64_t patience_ns) const {
 }
 
 Result<void> Executor::reserve(std::size_t jobs) {
+    if (jobs > core::reserve_max) {
+        return Result<void>(std::unexpect, Error({.code = ErrorCode::invalid_argument,
+                                                  .limit = {"jobs", core::reserve_max, jobs, "0..2^32"}}));
+    }
     if (engine_.get()->reserve(jobs))
         return {};
     return Result<void>(std::unexpect,

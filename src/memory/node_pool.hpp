@@ -34,7 +34,8 @@ public:
     static constexpr std::size_t slab_nodes = Batch::capacity;
 
     /// Memory for nodes comes from `resource`, which must be thread-safe; `fixed` forbids it after set-up.
-    NodePool(std::pmr::memory_resource* resource, bool fixed) noexcept : resource_(resource), fixed_(fixed) {}
+    NodePool(std::pmr::memory_resource* resource, bool fixed) noexcept
+        : resource_(resource), fixed_(fixed), promised_(fixed) {}
     NodePool(const NodePool&) = delete;
     NodePool& operator=(const NodePool&) = delete;
 
@@ -44,8 +45,8 @@ public:
             return false;
         cache.loaded = depot_.take_empty();
         cache.previous = depot_.take_empty();
-        // With a fixed capacity, what this cache may hold back must not lessen what others were promised.
-        return !fixed_ || (add_slab() && add_slab());
+        uncovered_.fetch_add(1);
+        return cover_caches();
     }
 
     /// A node for this thread, or null: no memory, or none left of a fixed capacity.
@@ -67,8 +68,11 @@ public:
         cache.loaded->items[cache.loaded->count++] = node;
     }
 
-    /// Allocates ahead until `nodes` exist beyond those in use at set-up. False: no memory.
+    /// Allocates ahead: `nodes` more, beside what the caches may hold back, those of now and of later. False: no memory.
     [[nodiscard]] bool reserve(std::size_t nodes) noexcept {
+        promised_.store(true);
+        if (!cover_caches())
+            return false;
         for (std::size_t have = 0; have < nodes; have += slab_nodes) {
             if (!add_slab())
                 return false;
@@ -120,6 +124,21 @@ private:
         Slab* next = nullptr;
         std::array<Node, slab_nodes> nodes{};
     };
+
+    // Once nodes were promised, what a cache may hold back (two batches) must not lessen them: it gets as many of its own.
+    // Dekker of open() and reserve(), seq_cst: a cache is counted, then the promise looked at; the promise is made, then the
+    // count taken. So one of the two covers the cache.
+    [[nodiscard]] bool cover_caches() noexcept {
+        if (!promised_.load())
+            return true;
+        for (std::uint32_t caches = uncovered_.exchange(0); caches != 0; --caches) {
+            if (!add_slab() || !add_slab()) {
+                uncovered_.fetch_add(caches);  // if one of the two is there, it is more than was promised
+                return false;
+            }
+        }
+        return true;
+    }
 
     [[nodiscard]] bool refill(Cache& cache) noexcept {
         if (cache.previous->count != 0) {
@@ -196,6 +215,8 @@ private:
 
     std::pmr::memory_resource* resource_;
     bool fixed_;
+    sync::atomic<bool> promised_;               ///< nodes were reserved
+    sync::atomic<std::uint32_t> uncovered_{0};  ///< caches that have no nodes of their own yet, should any be promised
     BatchDepot depot_;
     sync::atomic<Slab*> slabs_{nullptr};
     sync::atomic<std::uint64_t> slabs_allocated_{0};

@@ -255,6 +255,46 @@ TEST_CASE("E31 reserve(n) allocates ahead: n jobs then need no allocation") {
     });
 }
 
+TEST_CASE("E31 reserve(n) holds whichever threads work: what their caches keep is allocated beside, for later ones too") {
+    under_both_policies({1, 4}, [](Config config) {
+        CountingResource resource;
+        config.memory = &resource;
+        Executor executor(config);
+        auto actor = executor.add_actor("a", 0);
+        CHECK(executor.reserve(64));
+        const std::uint64_t allocations = resource.allocations();
+        std::uint64_t first_submission = 0;
+        const auto one_at_a_time = [&] {
+            // Each job gives its node to the cache of the worker that ran it.
+            CHECK(code_of(actor.read([](const int&) {})) == no_error);
+            first_submission = resource.allocations();
+            for (int i = 0; i < 2'000; ++i) {
+                CHECK(actor.post_read([](const int&) {}));
+                CHECK(eventually([&] { return executor.snapshot().jobs.completed() == executor.snapshot().jobs.accepted; }));
+            }
+        };
+        one_at_a_time();
+        CHECK(first_submission - allocations == 2);  // this thread's cache
+        CHECK(resource.allocations() == first_submission);
+        const std::uint64_t before = resource.allocations();
+        std::jthread(one_at_a_time).join();
+        CHECK(first_submission - before == 2);  // the other thread's
+        CHECK(resource.allocations() == first_submission);
+    });
+}
+
+TEST_CASE("E34 E31 more than could ever be reserved is refused as an argument") {
+    Executor executor;
+    for (const std::size_t jobs : {(std::size_t{1} << 32) + 1, ~std::size_t{0}}) {
+        const auto refused = executor.reserve(jobs);
+        REQUIRE_FALSE(refused);
+        CHECK(refused.error() == ErrorCode::invalid_argument);
+        CHECK(refused.error().limit().name == "jobs");
+        CHECK(refused.error().message().ends_with(", but must be 0..2^32"));
+    }
+    CHECK(executor.reserve(0));
+}
+
 TEST_CASE("E31 completions and listings that outlive the executor give their memory back last") {
     under_both_policies({2}, [](Config config) {
         for (int round = 0; round < 10; ++round) {
