@@ -55,7 +55,8 @@ private:
 /// permits, fair between actors, interactive work ahead of maintenance. `docs/ARCHITECTURE.md` says how.
 ///
 /// **Thread**: every member function may be called from any thread at any time, but destruction and moving,
-/// which need the caller's own order. **When not to use it**: for work without a key (a thread pool is
+/// which need the caller's own order. **Moved from**: it may be destroyed and assigned to. Everything else answers
+/// `no_state`: as a value where a Result or a Completion is returned, else by throwing Exception. **When not to use it**: for work without a key (a thread pool is
 /// simpler), for jobs that block for long in large numbers (each holds a worker), across processes.
 class SLUICE_API Executor {
 public:
@@ -100,10 +101,12 @@ public:
     [[nodiscard]] Result<Actor<Context>> find_actor(std::string_view id) const;
 
     /// Removes an actor (E4): its queued jobs complete with `actor_removed`, running ones finish, and the
-    /// context is destroyed after the last of them and of all listings, on one of the executor's threads. False: no such actor.
+    /// context is destroyed after the last of them and of all listings: on one of the executor's threads, or by the thread that
+    /// drops the last listing, if that comes later (or meets the removal, in actors()). False: no such actor.
     bool remove_actor(std::string_view id);
 
-    /// All registered actors (E6). **Progress**: lock-free. **Cost**: O(registered). **Memory**: the vector.
+    /// All registered actors (E6), whose contexts stay alive as long as their entries. **Progress**: lock-free. **Cost**:
+    /// O(registered). **Memory**: the vector.
     [[nodiscard]] std::vector<ActorEntry> actors() const;
 
     /// Submits by key, when no handle is at hand: `executor.submit<Index>("repo-a", Lane::pure_read, {}, fn)`.
@@ -139,7 +142,7 @@ public:
     [[nodiscard]] Result<ActorSnapshot> actor_snapshot(std::string_view id) const;
 
     /// The configuration in force: every derived value, and every value that was lowered to fit (E2).
-    [[nodiscard]] const EffectiveConfig& config() const noexcept;
+    [[nodiscard]] const EffectiveConfig& config() const;
     /// Allocates nodes ahead, so that `jobs` more can be queued or unfinished without an allocation (E31), whichever threads
     /// submit and run them: the 128 nodes that a thread may keep in its cache are allocated beside them, for a thread that
     /// submits later when it first does. A job with a stop token counts twice while it is queued; a closure larger than
@@ -151,6 +154,11 @@ private:
     explicit Executor(detail::EngineRef engine) noexcept : engine_(std::move(engine)) {}
     [[nodiscard]] Result<void> wait_ended(std::int64_t patience_ns) const;
     void close() noexcept;
+    [[nodiscard]] bool moved_from() const noexcept {
+        return engine_.get() == nullptr;
+    }
+    /// Throws Exception (`no_state`) when it was moved from.
+    [[nodiscard]] detail::Engine& engine() const;
     friend class Batch;
 
     detail::EngineRef engine_;
@@ -177,7 +185,7 @@ private:
 
 template <class Context, class... Args>
 AddedActor<Context> Executor::emplace_actor(std::string_view id, ActorOptions options, Args&&... args) {
-    detail::Registration registration(*engine_.get(), id, detail::context_type<Context>, options.weight);
+    detail::Registration registration(engine(), id, detail::context_type<Context>, options.weight);
     if (!registration.exists())
         ::new (registration.storage()) Context(std::forward<Args>(args)...);
     bool inserted = false;
@@ -187,6 +195,8 @@ AddedActor<Context> Executor::emplace_actor(std::string_view id, ActorOptions op
 
 template <class Context>
 Result<Actor<Context>> Executor::find_actor(std::string_view id) const {
+    if (moved_from())
+        return Result<Actor<Context>>(std::unexpect, Error({.code = ErrorCode::no_state}));
     auto found = detail::find_actor(*engine_.get(), id, detail::type_id<Context>());
     if (!found)
         return Result<Actor<Context>>(std::unexpect, std::move(found).error());
@@ -198,6 +208,8 @@ auto Executor::submit(std::string_view id, Lane lane, const JobOptions& options,
     constexpr bool reads = ReadJob<F, Context>;
     using Seen = std::conditional_t<reads, const Context, Context>;
     using R = std::invoke_result_t<std::decay_t<F>, Seen&>;
+    if (moved_from())
+        return Completion<R>(Error({.code = ErrorCode::no_state}));
     auto found =
         detail::find_actor_for_job(*engine_.get(), id, detail::type_id<Context>(), lane, reads, options);
     if (!found)

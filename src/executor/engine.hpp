@@ -134,6 +134,8 @@ public:
     [[nodiscard]] bool owned_reading() const noexcept;
     void drop_context(ActorCell& cell) noexcept;
     void drop_ref(ActorCell& cell) noexcept;
+    void drop_ref_inside_turn(ActorCell& cell) noexcept;
+    void retire(ActorCell& cell) noexcept;
     [[nodiscard]] std::vector<ActorEntry> actors();
 
     // wait.cpp
@@ -169,6 +171,7 @@ public:
     static void make_fatal(ActorCell& cell, std::exception_ptr cause) noexcept;
 
     // lifecycle.cpp
+    void start_threads();
     void shut_down(bool cancel) noexcept;
     [[nodiscard]] WaitStatus wait_ended(std::int64_t patience_ns) noexcept;
     void close_owner() noexcept;

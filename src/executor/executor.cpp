@@ -11,16 +11,26 @@ namespace sluice {
 namespace {
 
 detail::Engine* start(const Config& config) {
-    auto effective = core::normalise(config, platform::usable_cpus());
-    if (!effective) {
-        throw Exception(Error({.code = ErrorCode::invalid_argument, .message = effective.error().message()}));
+    try {
+        auto effective = core::normalise(config, platform::usable_cpus());
+        if (!effective) {
+            throw Exception(
+                Error({.code = ErrorCode::invalid_argument, .message = effective.error().message()}));
+        }
+        return detail::Engine::start(*effective);
+    } catch (const std::bad_alloc&) {
+        throw Exception(Error({.code = ErrorCode::out_of_memory,
+                               .message = "no memory for the executor and its threads"}));
     }
-    return detail::Engine::start(*effective);
+}
+
+std::unexpected<Error> refused(Error::Parts parts) noexcept {
+    return std::unexpected<Error>(Error(std::move(parts)));
 }
 
 Result<void> result_of_end(detail::WaitStatus status) {
     const auto failed = [](ErrorCode code, const char* message) {
-        return Result<void>(std::unexpect, Error({.code = code, .message = message}));
+        return refused({.code = code, .message = message});
     };
     switch (status) {
         case detail::WaitStatus::done:
@@ -41,6 +51,12 @@ Result<void> result_of_end(detail::WaitStatus status) {
 
 Executor::Executor(const Config& config) : engine_(start(config)) {}
 
+detail::Engine& Executor::engine() const {
+    if (moved_from())
+        throw Exception(Error({.code = ErrorCode::no_state, .message = "the executor was moved from"}));
+    return *engine_.get();
+}
+
 Result<Executor> Executor::create(const Config& config) {
     try {
         return Executor(config);
@@ -57,35 +73,38 @@ void Executor::close() noexcept {
 }
 
 bool Executor::remove_actor(std::string_view id) {
-    return engine_.get()->remove(id);
+    return engine().remove(id);
 }
 std::vector<ActorEntry> Executor::actors() const {
-    return engine_.get()->actors();
+    return engine().actors();
 }
 Result<void> Executor::shutdown(Shutdown mode) noexcept {
+    if (moved_from())
+        return refused({.code = ErrorCode::no_state});
     if (mode != Shutdown::drain && mode != Shutdown::cancel) {
-        return Result<void>(std::unexpect,
-                            Error({.code = ErrorCode::invalid_argument,
-                                   .limit = {"mode", 1, static_cast<std::uint64_t>(mode), "drain or cancel"}}));
+        return refused({.code = ErrorCode::invalid_argument,
+                        .limit = {"mode", 1, static_cast<std::uint64_t>(mode), "drain or cancel"}});
     }
     engine_.get()->shut_down(mode == Shutdown::cancel);
     return {};
 }
 Snapshot Executor::snapshot() const {
-    return engine_.get()->snapshot();
+    return engine().snapshot();
 }
 std::vector<RunningMutation> Executor::running_mutations() const {
-    return engine_.get()->running_mutations();
+    return engine().running_mutations();
 }
-const EffectiveConfig& Executor::config() const noexcept {
-    return engine_.get()->config();
+const EffectiveConfig& Executor::config() const {
+    return engine().config();
 }
 
 MutationState Executor::mutation_state(std::string_view actor, std::string_view request_id) const {
-    return engine_.get()->mutation_state(actor, request_id);
+    return engine().mutation_state(actor, request_id);
 }
 
 Result<ActorSnapshot> Executor::actor_snapshot(std::string_view id) const {
+    if (moved_from())
+        return refused({.code = ErrorCode::no_state});
     auto cell = detail::find_actor(*engine_.get(), id, nullptr);
     if (!cell)
         return Result<ActorSnapshot>(std::unexpect, std::move(cell).error());
@@ -93,18 +112,21 @@ Result<ActorSnapshot> Executor::actor_snapshot(std::string_view id) const {
 }
 
 Result<void> Executor::wait_ended(std::int64_t patience_ns) const {
+    if (moved_from())
+        return refused({.code = ErrorCode::no_state});
     return result_of_end(engine_.get()->wait_ended(patience_ns));
 }
 
 Result<void> Executor::reserve(std::size_t jobs) {
+    if (moved_from())
+        return refused({.code = ErrorCode::no_state});
     if (jobs > core::reserve_max) {
-        return Result<void>(std::unexpect, Error({.code = ErrorCode::invalid_argument,
-                                                  .limit = {"jobs", core::reserve_max, jobs, "0..2^32"}}));
+        return refused(
+            {.code = ErrorCode::invalid_argument, .limit = {"jobs", core::reserve_max, jobs, "0..2^32"}});
     }
     if (engine_.get()->reserve(jobs))
         return {};
-    return Result<void>(std::unexpect,
-                        Error({.code = ErrorCode::out_of_memory, .message = "no memory for more nodes"}));
+    return refused({.code = ErrorCode::out_of_memory, .message = "no memory for more nodes"});
 }
 
 Batch::Batch(const Executor& executor) noexcept : engine_(executor.engine_.get()) {

@@ -24,9 +24,12 @@
 #include "platform/thread.hpp"
 
 #include <algorithm>
+#include <new>
 #include <string>
 #include <system_error>
 #include <thread>
+#include <utility>
+#include <vector>
 
 namespace sluice::detail {
 
@@ -80,43 +83,53 @@ Engine* Engine::start(const EffectiveConfig& config) {
     check_cpus(config);
     platform::watch_forks();
     auto* engine = new Engine(config);
-    const auto give_up = [engine](Error error) {
+    try {
+        engine->start_threads();
+    } catch (...) {  // whatever it was: those that have started end again
         engine->shut_down(true);
         engine->over_.store(true);  // nothing was accepted yet
         engine->wake_all();
         engine->finish_on_other_thread();
         engine->release();  // the caller's, who gets none
-        throw Exception(std::move(error));
-    };
-    if (config.reserve_nodes != 0 && !engine->pool_.reserve(config.reserve_nodes)) {
-        give_up(Error({.code = ErrorCode::out_of_memory,
-                       .message = "no memory for the nodes of reserve_nodes",
-                       .limit = {"reserve_nodes", config.reserve_nodes, engine->pool_.allocated()}}));
-    }
-    // Here and not on the threads: without memory there is no executor, and a thread that comes late allocates nothing.
-    std::vector<ThreadSlot*> slots(engine->all_workers_.size() + 1);
-    for (ThreadSlot*& slot : slots) {
-        slot = engine->lease_slot();
-        if (slot == nullptr)
-            give_up(
-                Error({.code = ErrorCode::out_of_memory, .message = "no memory for the executor's threads"}));
-    }
-    try {
-        for (auto& worker : engine->all_workers_) {
-            engine->threads_.fetch_add(1);
-            Worker* self = worker.get();
-            self->thread = std::thread([self, slot = slots[self->index()]] { self->main(*slot); });
-        }
-        engine->threads_.fetch_add(1);
-        engine->home_.thread = std::thread([engine, slot = slots.back()] { engine->home_.main(*slot); });
-    } catch (const std::system_error& error) {
-        engine->threads_.fetch_sub(1);  // the one that did not start
-        give_up(Error(
-            {.code = ErrorCode::invalid_argument,
-             .message = std::string("the system could not start a thread of the executor: ") + error.what(),
-             .limit = {"pool_size", config.pool_size, engine->threads_.load()}}));
+        throw;
     }
     return engine;
+}
+
+void Engine::start_threads() {
+    if (config_.reserve_nodes != 0 && !pool_.reserve(config_.reserve_nodes)) {
+        throw Exception(Error({.code = ErrorCode::out_of_memory,
+                               .message = "no memory for the nodes of reserve_nodes",
+                               .limit = {"reserve_nodes", config_.reserve_nodes, pool_.allocated()}}));
+    }
+    // Here and not on the threads: without memory there is no executor, and a thread that comes late allocates nothing.
+    std::vector<ThreadSlot*> slots(all_workers_.size() + 1);
+    for (ThreadSlot*& slot : slots) {
+        slot = lease_slot();
+        if (slot == nullptr)
+            throw std::bad_alloc();
+    }
+    // A thread is counted before it runs, and not if it does not.
+    const auto start_thread = [this](std::thread& thread, auto main) {
+        threads_.fetch_add(1);
+        try {
+            thread = std::thread(std::move(main));
+        } catch (...) {
+            threads_.fetch_sub(1);
+            throw;
+        }
+    };
+    try {
+        for (auto& worker : all_workers_)
+            start_thread(worker->thread,
+                         [self = worker.get(), slot = slots[worker->index()]] { self->main(*slot); });
+        start_thread(home_.thread, [this, slot = slots.back()] { home_.main(*slot); });
+    } catch (const std::system_error& error) {
+        throw Exception(Error(
+            {.code = ErrorCode::invalid_argument,
+             .message = std::string("the system could not start a thread of the executor: ") + error.what(),
+             .limit = {"pool_size", config_.pool_size, threads_.load()}}));
+    }
 }
 
 void Engine::release() noexcept {
