@@ -267,6 +267,31 @@ TEST_CASE("E6 the listing answers while every worker is stuck, and keeps context
     });
 }
 
+TEST_CASE("E4 E6 a removed actor's context goes with its last listing: on the thread that drops it, else on the executor's") {
+    under_both_policies({1, 2}, [](const Config& config) {
+        std::atomic<int> here{0};
+        std::atomic<int> elsewhere{0};
+        const auto mine = std::this_thread::get_id();
+        auto tell = [&, mine] { (std::this_thread::get_id() == mine ? here : elsewhere).fetch_add(1); };
+        Executor executor(config);
+        executor.add_actor("listed", AtEnd(tell));
+        executor.add_actor("not listed", AtEnd(tell));
+        std::vector<ActorEntry> entries = executor.actors();
+        std::erase_if(entries, [](const ActorEntry& entry) { return entry.id() != "listed"; });
+        CHECK(executor.remove_actor("not listed"));
+        CHECK(eventually([&] { return elsewhere.load() == 1; }));
+        CHECK(executor.remove_actor("listed"));
+        // The executor has let go of it once it has served a later removal, too.
+        executor.add_actor("later", AtEnd(tell));
+        CHECK(executor.remove_actor("later"));
+        CHECK(eventually([&] { return elsewhere.load() == 2; }));
+        CHECK(stays([&] { return here.load() == 0; }));
+        entries.clear();
+        CHECK(here.load() == 1);
+        CHECK(elsewhere.load() == 2);
+    });
+}
+
 TEST_CASE("E6 listings, look-ups, registrations and removals at the same time see whole actors only") {
     under_both_policies({2}, [](const Config& config) {
         Tracked::Counts counts;
