@@ -112,8 +112,20 @@ void Engine::drop_ref(ActorCell& cell) noexcept {
     if (cell.refs.fetch_sub(1, memory_order_acq_rel) != 1)
         return;
     cell.cause = nullptr;  // refusals read it as long as they hold a reference
+    retire(cell);
+}
+
+// Nobody refers to it any more.
+void Engine::retire(ActorCell& cell) noexcept {
     cell.retired_at = admission_.taken() + 1;
     request(cell);
+}
+
+// Role holder: as drop_ref(), but nothing of the user's goes. The first cause of a fatal actor stays until the cell is used
+// again, or the engine ends.
+void Engine::drop_ref_inside_turn(ActorCell& cell) noexcept {
+    if (cell.refs.fetch_sub(1, memory_order_acq_rel) == 1)  // as in drop_ref()
+        retire(cell);
 }
 
 bool Engine::owned_reading() const noexcept {

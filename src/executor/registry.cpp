@@ -60,9 +60,20 @@ bool Registry::try_retain(ActorCell& cell) noexcept {
     return false;
 }
 
+bool Registry::release_unless_last(ActorCell& cell) noexcept {
+    std::uint32_t refs = cell.refs.load(memory_order_relaxed);  // the CAS decides
+    while (refs > 1) {
+        // release: what this thread did with the cell comes before what the last holder does, see Engine::drop_ref().
+        if (cell.refs.compare_exchange_weak(refs, refs - 1, memory_order_release, memory_order_relaxed))
+            return true;
+    }
+    return false;
+}
+
 ActorCell* Registry::find(std::string_view id, sync::atomic<bool>& reading) const noexcept {
     const std::size_t hash = hash_of(id);
     ActorCell* found = nullptr;
+    ActorCell* last_ones = nullptr;  // met and not wanted, and nobody else's any more; linked by `link`
     reading.store(true, memory_order_seq_cst);         // see the header
     Table* table = table_.load(memory_order_seq_cst);  // see the header; and the table is complete
     for (std::size_t i = hash; table != nullptr; ++i) {
@@ -81,10 +92,13 @@ ActorCell* Registry::find(std::string_view id, sync::atomic<bool>& reading) cons
             found = cell;
             break;
         }
-        const ActorRef give_back(cell);
+        if (!release_unless_last(*cell))
+            cell->link = std::exchange(last_ones, cell);
     }
     reading.store(false,
                   memory_order_release);  // pairs with the writer's look: no access to the table after this
+    while (last_ones != nullptr)
+        const ActorRef give_back(std::exchange(last_ones, last_ones->link));
     return found;
 }
 

@@ -12,6 +12,9 @@
 // Reading marks (Dekker). Reader: mark up, then load the table. Writer: publish the new table, then look at the marks.
 // Both seq_cst, so a reader whose mark the writer did not see up loads the new table.
 //
+// Under its mark a reader gives no last reference back: what follows may be the user's code (the first cause of a fatal
+// actor goes with its cell), which may look up another actor, and so take the mark down.
+//
 // Why a reader of an old table is right: what it does not find was inserted after it loaded the table, so the look-up
 // may be said to have come first; what it finds was removed or recycled is told by `refs` and `phase` of the cell.
 
@@ -72,6 +75,9 @@ public:
 
     /// Takes a reference on a cell unless it has none any more. **Progress**: lock-free.
     [[nodiscard]] static bool try_retain(ActorCell& cell) noexcept;
+    /// Gives one back unless it is the last. False: it is, and so still the caller's, and the cell in no list.
+    /// **Progress**: lock-free.
+    [[nodiscard]] static bool release_unless_last(ActorCell& cell) noexcept;
 
 private:
     struct Table;

@@ -220,7 +220,7 @@ void Engine::cancel_everything() noexcept {
     owned_->core.begin_cancel();
     registry_.for_each(owned_->reading, [this](ActorCell* cell) {
         owned_->core.fail_queued(*cell, core::FailReason::shut_down);
-        drop_ref(*cell);
+        drop_ref_inside_turn(*cell);
     });
 }
 
