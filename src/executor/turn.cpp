@@ -55,6 +55,7 @@ bool Engine::take_turn(unsigned who, ThreadSlot& slot,
 }
 
 bool Engine::turn(Aftermath& aftermath, std::span<const std::uint64_t> stalled_claims) noexcept {
+    recycle_retired();
     bool progress = collect_reports();
     progress |= revoke_stalled(stalled_claims);
     progress |= serve_requests();
@@ -79,7 +80,7 @@ bool Engine::turn(Aftermath& aftermath, std::span<const std::uint64_t> stalled_c
     while (core::Actor* actor = owned_->core.take_released())
         aftermath.release(static_cast<ActorCell&>(*actor));
     if (!aftermath.any())
-        recycle_retired();  // else a job that is yet to be told off may name a retired cell
+        recycle_retired();
     return progress || aftermath.any();
 }
 
@@ -225,7 +226,8 @@ void Engine::cancel_everything() noexcept {
 }
 
 // A retired cell is free once no number taken before its retirement is under way, and no thread is still telling
-// submitters about jobs of it.
+// submitters about jobs of it: no earlier turn's aftermath is left, and this turn's has no job yet, or has none at all. (At
+// the end only, removals that keep coming would keep all cells retired: each turn has an aftermath then.)
 void Engine::recycle_retired() noexcept {
     if (owned_->retired == nullptr || aftermaths_.load() != 0)
         return;  // seq_cst: see take_turn()
