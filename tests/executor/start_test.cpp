@@ -94,7 +94,7 @@ TEST_CASE("E31 E22 any allocation of the start fails: out_of_memory, no thread r
             created = Result<Executor>(std::unexpect, Error());
             CHECK(blocks.load() <= before);
         }
-        CHECK(failed > 20);
+        CHECK(failed > 10);
         CHECK(code_of(executor->add_actor("a", 0).read([](const int&) {})) == no_error);
     });
 }
