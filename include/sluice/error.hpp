@@ -60,7 +60,8 @@ struct LimitHit {
 /// Everything that is known about a failure. Copying shares one immutable record.
 ///
 /// **Thread**: any; distinct copies may be used by distinct threads. **Errors**: none; without memory an Error knows its code
-/// only. **Memory**: making one allocates once; copying does not. An Error is made only when a job fails, never on the way of one that succeeds.
+/// only. **Memory**: making one allocates once; copying does not. An Error is made only when a job fails, never on the
+/// way of one that succeeds.
 class SLUICE_API Error {
 public:
     /// Parts of an Error by name; what is left out stays empty.

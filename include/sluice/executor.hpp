@@ -56,8 +56,9 @@ private:
 ///
 /// **Thread**: every member function may be called from any thread at any time, but destruction and moving,
 /// which need the caller's own order. **Moved from**: it may be destroyed and assigned to. Everything else answers
-/// `no_state`: as a value where a Result or a Completion is returned, else by throwing Exception. **When not to use it**: for work without a key (a thread pool is
-/// simpler), for jobs that block for long in large numbers (each holds a worker), across processes.
+/// `no_state`: as a value where a Result or a Completion is returned, else by throwing Exception. **When not to use
+/// it**: for work without a key (a thread pool is simpler), for jobs that block for long in large numbers (each holds
+/// a worker), across processes.
 class SLUICE_API Executor {
 public:
     /// Starts the workers and the scheduler's thread. **Errors**: throws Exception (`invalid_argument`, naming

@@ -26,7 +26,8 @@ struct JobTotals {
     std::uint64_t shut_down = 0;          ///< `shut_down` while queued
     std::uint64_t cancelled = 0;          ///< `cancelled`: its stop_token was triggered while queued
     std::uint64_t deadline_exceeded = 0;  ///< `deadline_exceeded` while queued
-    std::uint64_t abandoned = 0;          ///< accepted, then its closure threw when it was moved in, or could not be queued
+    std::uint64_t abandoned =
+        0;  ///< accepted, then its closure threw when it was moved in, or could not be queued
     /// All that have ended, by whichever outcome.
     [[nodiscard]] std::uint64_t completed() const noexcept {
         return succeeded + threw + actor_removed + actor_fatal + shut_down + cancelled + deadline_exceeded +
@@ -74,8 +75,9 @@ struct Snapshot {
     std::uint64_t undispatched = 0;         ///< dispatches that found no place to go; stays 0
     std::uint64_t oversized = 0;            ///< jobs whose closure and result needed an allocation
     std::uint64_t nodes = 0;                ///< job nodes allocated so far; a plateau in steady state
-    std::uint64_t callbacks_threw = 0;      ///< exceptions that left a callback of Completion::then() or a thread hook
-    std::uint64_t wakeups = 0;              ///< wake-up system calls made for parked threads
+    std::uint64_t callbacks_threw =
+        0;                      ///< exceptions that left a callback of Completion::then() or a thread hook
+    std::uint64_t wakeups = 0;  ///< wake-up system calls made for parked threads
     TurnSnapshot turn;
 };
 

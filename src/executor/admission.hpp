@@ -27,7 +27,8 @@ public:
     enum class Verdict : std::uint8_t { accepted, full, closed };
     struct Answer {
         Verdict verdict;
-        std::uint64_t number;  ///< accepted: the job's, from 1; full: how many were queued, which is the limit
+        std::uint64_t
+            number;  ///< accepted: the job's, from 1; full: how many were queued, which is the limit
     };
 
     explicit Admission(std::uint64_t limit) noexcept : limit_(limit) {}

@@ -248,9 +248,9 @@ std::optional<Error> JobHandle::wait_error(WaitStatus status) const {
             continue;  // nobody has it: the job has ended, as the word is about to say
         const ActorRef reference(&cell);
         if (!done()) {
-            return error_of(*node_,
-                            status == WaitStatus::timed_out ? ErrorCode::timed_out : ErrorCode::would_deadlock,
-                            nullptr);
+            return error_of(
+                *node_, status == WaitStatus::timed_out ? ErrorCode::timed_out : ErrorCode::would_deadlock,
+                nullptr);
         }
     }
     return std::nullopt;

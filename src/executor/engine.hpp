@@ -328,7 +328,7 @@ private:
     /// One of two has happened: the last thread left, or the owner went away on a thread of the engine. The second of the
     /// two buries.
     sync::atomic<bool> left_by_one_{false};
-    sync::atomic<bool> spinning_{false};           ///< a worker spins; at most one does
+    sync::atomic<bool> spinning_{false};  ///< a worker spins; at most one does
     /// Workers blocked in a wait inside a job; of these waits, those for maintenance jobs.
     struct {
         sync::atomic<std::uint32_t> workers{0};

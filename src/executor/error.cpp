@@ -125,7 +125,8 @@ Error::Error(Parts parts) noexcept {
         record->message = sentence_of(parts);
         record->exception = std::move(parts.exception);
         record_ = record.release();
-    } catch (...) {  // no memory, or words that no string can hold: jobs end with errors where nothing may be thrown
+    } catch (
+        ...) {  // no memory, or words that no string can hold: jobs end with errors where nothing may be thrown
         record_ = bare_record(parts.code);
     }
 }

@@ -19,8 +19,8 @@ detail::Engine* start(const Config& config) {
         }
         return detail::Engine::start(*effective);
     } catch (const std::bad_alloc&) {
-        throw Exception(Error({.code = ErrorCode::out_of_memory,
-                               .message = "no memory for the executor and its threads"}));
+        throw Exception(Error(
+            {.code = ErrorCode::out_of_memory, .message = "no memory for the executor and its threads"}));
     }
 }
 
@@ -38,12 +38,13 @@ Result<void> result_of_end(detail::WaitStatus status) {
         case detail::WaitStatus::forked:
             return failed(ErrorCode::forked, "");
         case detail::WaitStatus::timed_out:
-            return failed(ErrorCode::timed_out,
-                          "the executor had not ended in time: jobs are running or queued; it can be waited for again");
-        default:
             return failed(
-                ErrorCode::would_deadlock,
-                "waiting for the end of an executor needs shutdown() first, and a thread that is not its own");
+                ErrorCode::timed_out,
+                "the executor had not ended in time: jobs are running or queued; it can be waited for again");
+        default:
+            return failed(ErrorCode::would_deadlock,
+                          "waiting for the end of an executor needs shutdown() first, and a thread that is "
+                          "not its own");
     }
 }
 

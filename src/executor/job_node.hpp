@@ -52,7 +52,7 @@ struct alignas(64) JobNode : core::Job {
     Error error;                    ///< set when `outcome` is
     static constexpr std::int64_t started = -1;
     sync::atomic<std::int64_t> enqueued_at{0};  ///< 0: by no turn yet; `started`: a heavy job that has
-    sync::atomic<std::uintptr_t> who{0};  ///< ActorCell address | lane | class << 2, for snapshots
+    sync::atomic<std::uintptr_t> who{0};        ///< ActorCell address | lane | class << 2, for snapshots
     std::uint32_t run_expected_ns =
         0;  ///< what the scheduler expects of the run that this job is the first of
     std::uint32_t payload_alignment = 0;  ///< of a block of its own

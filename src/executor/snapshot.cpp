@@ -42,8 +42,12 @@ std::optional<SeenJob> see(const JobNode& node, bool with_names) noexcept {
         names = node.names.get();
     if (!job_word::same_queued_life(before, node.state.load(memory_order_acquire)))
         return std::nullopt;
-    return SeenJob{reinterpret_cast<ActorCell*>(who & ~std::uintptr_t{15}), static_cast<Lane>(who & 3U),
-                   static_cast<JobClass>((who >> 2U) & 1U), enqueued_at, job_word::life(before), names.value_or(sync::NamePair::Copy{})};
+    return SeenJob{reinterpret_cast<ActorCell*>(who & ~std::uintptr_t{15}),
+                   static_cast<Lane>(who & 3U),
+                   static_cast<JobClass>((who >> 2U) & 1U),
+                   enqueued_at,
+                   job_word::life(before),
+                   names.value_or(sync::NamePair::Copy{})};
 }
 
 /// The jobs inside workers, taken before the nodes are looked at: a job that is found queued and is not among them had not
@@ -207,7 +211,8 @@ void Engine::find_oldest(std::int64_t now, Snapshot& result) const noexcept {
 
 // For one job; whoever asks for many takes ExecutingJobs.
 bool Engine::is_executing(const JobNode& node) const noexcept {
-    const std::uint32_t life = job_word::life(node.state.load(memory_order_relaxed));  // the caller holds the job
+    const std::uint32_t life =
+        job_word::life(node.state.load(memory_order_relaxed));  // the caller holds the job
     return std::ranges::any_of(all_workers_, [&](const auto& worker) {
         const Worker::Executing seen = worker->seen_executing();
         return seen.node == &node && seen.life == life;
@@ -221,7 +226,8 @@ std::vector<RunningMutation> Engine::running_mutations() {
         if (seen.node == nullptr)
             continue;
         const auto job = see(*seen.node, true);
-        if (!job || job->life != seen.life || job->lane != Lane::mutating || !Registry::try_retain(*job->cell))
+        if (!job || job->life != seen.life || job->lane != Lane::mutating ||
+            !Registry::try_retain(*job->cell))
             continue;
         const ActorRef cell(job->cell);
         const std::int64_t started_at = worker->run_started_at.load(memory_order_relaxed);  // a time
@@ -232,9 +238,8 @@ std::vector<RunningMutation> Engine::running_mutations() {
         std::string label(job->names.second());
         if (label.empty())
             label = std::string(to_string(job->job_class)) + "/" + std::string(to_string(job->lane));
-        running.push_back(
-            {std::string(cell.id()), std::string(job->names.first()), std::move(label),
-             std::chrono::nanoseconds(std::max<std::int64_t>(0, clock_.now() - started_at))});
+        running.push_back({std::string(cell.id()), std::string(job->names.first()), std::move(label),
+                           std::chrono::nanoseconds(std::max<std::int64_t>(0, clock_.now() - started_at))});
     }
     std::ranges::sort(running, {}, &RunningMutation::actor);
     return running;

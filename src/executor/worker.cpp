@@ -143,7 +143,7 @@ Worker::Executing Worker::seen_executing() const noexcept {
         if (node == nullptr)
             return {};
         const std::uint32_t life = executing_life.load(memory_order_acquire);  // as above
-        if (executing.load(memory_order_relaxed) == node)  // not before the acquire
+        if (executing.load(memory_order_relaxed) == node)                      // not before the acquire
             return {node, life};
     }
 }
@@ -167,7 +167,8 @@ void Worker::execute_heavy(JobNode& node) noexcept {
     auto& counters = engine_.counters_.of(node.job_class);
     if (!node.built) {
         counters.heavy_started.fetch_add(1);
-        node.enqueued_at.store(JobNode::started, memory_order_relaxed);  // for observers: it waits in no queue again
+        node.enqueued_at.store(JobNode::started,
+                               memory_order_relaxed);  // for observers: it waits in no queue again
         static_cast<ActorCell&>(*node.actor).heavy_in_flight.fetch_add(1);
         engine_.left_actor_queue(node);
     }

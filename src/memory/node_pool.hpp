@@ -215,8 +215,9 @@ private:
 
     std::pmr::memory_resource* resource_;
     bool fixed_;
-    sync::atomic<bool> promised_;               ///< nodes were reserved
-    sync::atomic<std::uint32_t> uncovered_{0};  ///< caches that have no nodes of their own yet, should any be promised
+    sync::atomic<bool> promised_;  ///< nodes were reserved
+    sync::atomic<std::uint32_t> uncovered_{
+        0};  ///< caches that have no nodes of their own yet, should any be promised
     BatchDepot depot_;
     sync::atomic<Slab*> slabs_{nullptr};
     sync::atomic<std::uint64_t> slabs_allocated_{0};

@@ -21,7 +21,8 @@ namespace batch_word = sluice::core::batch_word;
 namespace job_word = sluice::core::job_word;
 using sluice::core::test::EveryChoice;
 
-TEST_CASE("E26 batch word: a batch closes only the lease that it was opened on, and a lease ends with none open") {
+TEST_CASE(
+    "E26 batch word: a batch closes only the lease that it was opened on, and a lease ends with none open") {
     CHECK(batch_word::open(0) == 0);
     for (const std::uint32_t lease : {0U, 1U, 0xffff'ffffU}) {
         for (const std::uint32_t open : {0U, 1U, 2U, 0x7fff'ffffU}) {

@@ -267,7 +267,9 @@ TEST_CASE("E6 the listing answers while every worker is stuck, and keeps context
     });
 }
 
-TEST_CASE("E4 E6 a removed actor's context goes with its last listing: on the thread that drops it, else on the executor's") {
+TEST_CASE(
+    "E4 E6 a removed actor's context goes with its last listing: on the thread that drops it, else on the "
+    "executor's") {
     under_both_policies({1, 2}, [](const Config& config) {
         std::atomic<int> here{0};
         std::atomic<int> elsewhere{0};

@@ -51,7 +51,9 @@ TEST_CASE("E23 E34 a full queue refuses by one count, and tells the limit as the
     CHECK(door.counts == 1);
 }
 
-TEST_CASE("E23 E34 while it counts others leave and are accepted: more left than it knew numbers, and there is room") {
+TEST_CASE(
+    "E23 E34 while it counts others leave and are accepted: more left than it knew numbers, and there is "
+    "room") {
     Door door(2);
     door.accept(2);
     door.next.push_back([&door] {
@@ -65,7 +67,9 @@ TEST_CASE("E23 E34 while it counts others leave and are accepted: more left than
     CHECK(answer.number == 5);
 }
 
-TEST_CASE("E23 E34 a count that is out of date when it is made is made again: no room, and no more than the limit") {
+TEST_CASE(
+    "E23 E34 a count that is out of date when it is made is made again: no room, and no more than the "
+    "limit") {
     Door door(2);
     door.accept(2);
     door.next.push_back([&door] {

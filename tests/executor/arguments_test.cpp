@@ -23,7 +23,9 @@ struct Ambiguous : Left, Right {};  // is no std::exception that anybody could c
 
 }  // namespace
 
-TEST_CASE("E19 a patience of any size and sign: none, not a number and negative only look; endless ones are a wait") {
+TEST_CASE(
+    "E19 a patience of any size and sign: none, not a number and negative only look; endless ones are a "
+    "wait") {
     using detail::JobHandle;
     using seconds = std::chrono::duration<double>;
     constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min();
@@ -40,7 +42,8 @@ TEST_CASE("E19 a patience of any size and sign: none, not a number and negative 
     CHECK(JobHandle::nanoseconds(seconds(std::numeric_limits<double>::max())) == JobHandle::forever);
     CHECK(JobHandle::nanoseconds(std::chrono::nanoseconds(most)) == JobHandle::forever);
     CHECK(JobHandle::nanoseconds(std::chrono::seconds(most)) == JobHandle::forever);
-    CHECK(JobHandle::nanoseconds(std::chrono::duration<std::uint64_t>(~std::uint64_t{0})) == JobHandle::forever);
+    CHECK(JobHandle::nanoseconds(std::chrono::duration<std::uint64_t>(~std::uint64_t{0})) ==
+          JobHandle::forever);
     // Rounded up, and whole ones exact.
     CHECK(JobHandle::nanoseconds(1ns) == 1);
     CHECK(JobHandle::nanoseconds(seconds(1e-12)) == 1);
@@ -57,7 +60,8 @@ TEST_CASE("E19 a patience of any size and sign: none, not a number and negative 
         REQUIRE(gate.reached_by(1));
         const auto before = steady_clock::now();
         CHECK(job.wait_for(std::chrono::seconds(-10'000'000'000)).error() == ErrorCode::timed_out);
-        CHECK(job.wait_for(seconds(std::numeric_limits<double>::quiet_NaN())).error() == ErrorCode::timed_out);
+        CHECK(job.wait_for(seconds(std::numeric_limits<double>::quiet_NaN())).error() ==
+              ErrorCode::timed_out);
         CHECK(job.wait_for(0ns).error() == ErrorCode::timed_out);
         CHECK(steady_clock::now() - before < patience);
         gate.open();
@@ -65,7 +69,8 @@ TEST_CASE("E19 a patience of any size and sign: none, not a number and negative 
     });
 }
 
-TEST_CASE("E16 E18 an exception that says nothing, or that nobody can catch as one, fails its job and no more") {
+TEST_CASE(
+    "E16 E18 an exception that says nothing, or that nobody can catch as one, fails its job and no more") {
     under_both_policies({1}, [](const Config& config) {
         Executor executor(config);
         auto actor = executor.add_actor("a", 0);
@@ -86,7 +91,8 @@ TEST_CASE("E16 E18 an exception that says nothing, or that nobody can catch as o
     });
 }
 
-TEST_CASE("E2 E34 what is no class, lane or mode is refused, naming field, value and range, and changes nothing") {
+TEST_CASE(
+    "E2 E34 what is no class, lane or mode is refused, naming field, value and range, and changes nothing") {
     under_both_policies({1}, [](const Config& config) {
         Executor executor(config);
         auto actor = executor.add_actor("a", 1);
@@ -98,9 +104,9 @@ TEST_CASE("E2 E34 what is no class, lane or mode is refused, naming field, value
             CHECK(refused.error() == ErrorCode::invalid_argument);
             CHECK(refused.error().limit().name == "job_class");
             CHECK(refused.error().limit().count == static_cast<std::uint64_t>(value));
-            CHECK(refused.error().message() ==
-                  "actor 'a': an argument is outside its range: job_class is " + std::to_string(value) +
-                      ", but must be interactive or maintenance");
+            CHECK(refused.error().message() == "actor 'a': an argument is outside its range: job_class is " +
+                                                   std::to_string(value) +
+                                                   ", but must be interactive or maintenance");
         }
         const std::uint64_t refused_so_far = executor.snapshot().refused.other;
         CHECK(refused_so_far == 5);
@@ -108,7 +114,8 @@ TEST_CASE("E2 E34 what is no class, lane or mode is refused, naming field, value
             INFO("lane " << value);
             for (const auto& refused :
                  {result_of(executor.submit<int>("a", static_cast<Lane>(value), {}, read)),
-                  result_of(executor.submit<int>("a", static_cast<Lane>(value), {}, [](int& n) { return ++n; })),
+                  result_of(
+                      executor.submit<int>("a", static_cast<Lane>(value), {}, [](int& n) { return ++n; })),
                   result_of(executor.submit<int>("nobody", static_cast<Lane>(value), {}, read))}) {
                 REQUIRE_FALSE(refused);
                 CHECK(refused.error() == ErrorCode::invalid_argument);
@@ -138,7 +145,9 @@ TEST_CASE("E2 E34 what is no class, lane or mode is refused, naming field, value
     CHECK(to_string(static_cast<SpinPolicy>(9)) == "unknown policy");
 }
 
-TEST_CASE("E12 E34 a cost or a weight outside its range is refused by a sentence that says which, and what would do") {
+TEST_CASE(
+    "E12 E34 a cost or a weight outside its range is refused by a sentence that says which, and what would "
+    "do") {
     Executor executor;
     auto actor = executor.add_actor("a", 0);
     for (const std::uint32_t cost : {0U, 65'537U, ~0U}) {
@@ -153,8 +162,9 @@ TEST_CASE("E12 E34 a cost or a weight outside its range is refused by a sentence
             static_cast<void>(executor.add_actor("b", 0, {.weight = weight}));
             FAIL("accepted");
         } catch (const Exception& refused) {
-            CHECK(std::string_view(refused.what()) == "actor 'b': an argument is outside its range: weight is " +
-                                                          std::to_string(weight) + ", but must be 1..1000");
+            CHECK(std::string_view(refused.what()) ==
+                  "actor 'b': an argument is outside its range: weight is " + std::to_string(weight) +
+                      ", but must be 1..1000");
         }
     }
 }

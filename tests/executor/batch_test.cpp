@@ -82,7 +82,9 @@ TEST_CASE("E26 E16 a batch that is destroyed on another thread wakes there, and 
     });
 }
 
-TEST_CASE("E26 E16 a batch that outlives its thread: the thread's end wakes, and who comes after it is not held back") {
+TEST_CASE(
+    "E26 E16 a batch that outlives its thread: the thread's end wakes, and who comes after it is not held "
+    "back") {
     under_both_policies({1, 2}, [](const Config& config) {
         Sleeper sleeper(config);
         std::unique_ptr<Batch> batch;

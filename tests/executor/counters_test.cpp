@@ -26,7 +26,8 @@ void check(const Progress& progress, std::uint64_t ended, bool executing, std::u
 
 }  // namespace
 
-TEST_CASE("E33 a worker's progress: each job is executing, then ended, by value or by exception; classes apart") {
+TEST_CASE(
+    "E33 a worker's progress: each job is executing, then ended, by value or by exception; classes apart") {
     for (unsigned outcomes = 0; outcomes < 64; ++outcomes) {
         Progress progress;
         std::uint64_t threw = 0;
@@ -44,7 +45,8 @@ TEST_CASE("E33 a worker's progress: each job is executing, then ended, by value 
     }
 }
 
-TEST_CASE("E33 while all of a worker's jobs throw, no reader ever sees one that did not, and nothing goes back") {
+TEST_CASE(
+    "E33 while all of a worker's jobs throw, no reader ever sees one that did not, and nothing goes back") {
     constexpr int jobs =
         sluice::test::under_thread_sanitizer || sluice::test::under_address_sanitizer ? 200'000 : 2'000'000;
     Progress progress;

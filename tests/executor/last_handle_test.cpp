@@ -225,7 +225,9 @@ AtExit at_exit;
 
 }  // namespace
 
-TEST_CASE("E22 a thread-local object of a worker drops the last handle, when that worker or all have left: no self-join") {
+TEST_CASE(
+    "E22 a thread-local object of a worker drops the last handle, when that worker or all have left: no "
+    "self-join") {
     for (const bool all_have_left : {true, false}) {
         under_both_policies({1, 2}, [all_have_left](Config config) {
             for (int round = 0; round < scaled(20); ++round) {
@@ -243,9 +245,9 @@ TEST_CASE("E22 a thread-local object of a worker drops the last handle, when tha
                 auto executor = std::make_shared<Executor>(config);
                 executor->add_actor("tracked", Tracked(contexts));
                 CHECK(code_of(executor->add_actor("a", 0).read([let_go, executor](const int&) {
-                    kept_by_thread.let_go.emplace(let_go);
-                    kept_by_thread.executor = executor;
-                })) == no_error);
+                          kept_by_thread.let_go.emplace(let_go);
+                          kept_by_thread.executor = executor;
+                      })) == no_error);
                 CHECK(executor->shutdown(Shutdown::drain));
                 if (all_have_left)
                     CHECK(executor->wait_shut_down_for(patience));
@@ -282,7 +284,9 @@ private:
     }
 };
 
-TEST_CASE("E22 E25 an executor ends while a submission is inside, its node and its token taken: shut_down, and no more") {
+TEST_CASE(
+    "E22 E25 an executor ends while a submission is inside, its node and its token taken: shut_down, and no "
+    "more") {
     under_both_policies({1, 2}, [](Config config) {
         EndingResource resource;
         config.memory = &resource;

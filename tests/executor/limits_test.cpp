@@ -136,7 +136,8 @@ TEST_CASE("E23 max_queued is not exceeded while jobs run and leave, either") {
     });
 }
 
-TEST_CASE("E23 E34 while jobs come and go, what a refusal counts is what met the bound: no more and no less") {
+TEST_CASE(
+    "E23 E34 while jobs come and go, what a refusal counts is what met the bound: no more and no less") {
     under_both_policies({1, 2}, [](Config config) {
         config.max_queued = 2;
         config.max_queued_per_actor = 1;
@@ -148,7 +149,8 @@ TEST_CASE("E23 E34 while jobs come and go, what a refusal counts is what met the
         std::atomic<std::uint64_t> ill_told{0};
         run_together(4, [&](unsigned self) {
             for (int i = 0; i < scaled(20'000); ++i) {
-                const auto posted = actors[(self + static_cast<unsigned>(i)) % 3].post_read([](const int&) {});
+                const auto posted =
+                    actors[(self + static_cast<unsigned>(i)) % 3].post_read([](const int&) {});
                 if (posted)
                     continue;
                 refused.fetch_add(1);
@@ -214,7 +216,8 @@ TEST_CASE("E33 the totals of both classes together hold every outcome, those of 
         const Snapshot snapshot = executor.snapshot();
         CHECK(snapshot.jobs.cancelled == 1);
         CHECK(snapshot.jobs.deadline_exceeded == 1);
-        CHECK(snapshot.jobs.accepted == snapshot.jobs.queued + snapshot.jobs.running + snapshot.jobs.completed());
+        CHECK(snapshot.jobs.accepted ==
+              snapshot.jobs.queued + snapshot.jobs.running + snapshot.jobs.completed());
         held.release();
     });
 }

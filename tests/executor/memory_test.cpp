@@ -207,7 +207,8 @@ TEST_CASE("E31 E23 fixed_capacity: what was promised fits, more is refused, and 
     });
 }
 
-TEST_CASE("E33 E31 a larger job for which there is no memory is refused, and nothing else: it was never accepted") {
+TEST_CASE(
+    "E33 E31 a larger job for which there is no memory is refused, and nothing else: it was never accepted") {
     under_both_policies({1}, [](Config config) {
         CountingResource resource;
         config.memory = &resource;
@@ -219,8 +220,9 @@ TEST_CASE("E33 E31 a larger job for which there is no memory is refused, and not
             resource.fail_all(true);
             std::stop_source stop;
             for (int i = 0; i < 20; ++i) {
-                const auto refused = result_of(actor.read(
-                    {.stop = stop.get_token()}, [bulk = std::array<char, 400>{}](const int&) { return bulk[0]; }));
+                const auto refused =
+                    result_of(actor.read({.stop = stop.get_token()},
+                                         [bulk = std::array<char, 400>{}](const int&) { return bulk[0]; }));
                 REQUIRE_FALSE(refused);
                 CHECK(refused.error() == ErrorCode::out_of_memory);
             }
@@ -255,7 +257,9 @@ TEST_CASE("E31 reserve(n) allocates ahead: n jobs then need no allocation") {
     });
 }
 
-TEST_CASE("E31 reserve(n) holds whichever threads work: what their caches keep is allocated beside, for later ones too") {
+TEST_CASE(
+    "E31 reserve(n) holds whichever threads work: what their caches keep is allocated beside, for later ones "
+    "too") {
     under_both_policies({1, 4}, [](Config config) {
         CountingResource resource;
         config.memory = &resource;
@@ -270,7 +274,9 @@ TEST_CASE("E31 reserve(n) holds whichever threads work: what their caches keep i
             first_submission = resource.allocations();
             for (int i = 0; i < 2'000; ++i) {
                 CHECK(actor.post_read([](const int&) {}));
-                CHECK(eventually([&] { return executor.snapshot().jobs.completed() == executor.snapshot().jobs.accepted; }));
+                CHECK(eventually([&] {
+                    return executor.snapshot().jobs.completed() == executor.snapshot().jobs.accepted;
+                }));
             }
         };
         one_at_a_time();

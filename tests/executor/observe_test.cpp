@@ -15,9 +15,9 @@ namespace {
 /// Whether the numbers add up, none of them having gone below zero (they would be huge).
 bool adds_up(const JobTotals& jobs) {
     constexpr std::uint64_t huge = std::uint64_t{1} << 60;
-    for (const std::uint64_t count : {jobs.accepted, jobs.queued, jobs.running, jobs.succeeded, jobs.threw,
-                                      jobs.actor_removed, jobs.actor_fatal, jobs.shut_down, jobs.cancelled,
-                                      jobs.deadline_exceeded, jobs.abandoned}) {
+    for (const std::uint64_t count :
+         {jobs.accepted, jobs.queued, jobs.running, jobs.succeeded, jobs.threw, jobs.actor_removed,
+          jobs.actor_fatal, jobs.shut_down, jobs.cancelled, jobs.deadline_exceeded, jobs.abandoned}) {
         if (count > huge)
             return false;
     }
@@ -192,7 +192,9 @@ TEST_CASE("E29 the five states of a mutating request") {
     });
 }
 
-TEST_CASE("E29 E33 until a job's word says that it has ended it is running, also while its error is made; and it threw") {
+TEST_CASE(
+    "E29 E33 until a job's word says that it has ended it is running, also while its error is made; and it "
+    "threw") {
     under_both_policies({1, 2}, [](const Config& config) {
         Executor executor(config);
         auto actor = executor.add_actor("a", 0);

@@ -258,7 +258,9 @@ TEST_CASE("E27 post: no completion; the job runs, its result is destroyed, what 
     });
 }
 
-TEST_CASE("E16 E19 a wait that ends in vain while its job ends and its actor's place is used again names the right actor") {
+TEST_CASE(
+    "E16 E19 a wait that ends in vain while its job ends and its actor's place is used again names the right "
+    "actor") {
     under_both_policies({2}, [](const Config& config) {
         Executor executor(config);
         for (int round = 0; round < scaled(60); ++round) {
@@ -280,7 +282,8 @@ TEST_CASE("E16 E19 a wait that ends in vain while its job ends and its actor's p
                     const auto result = job.wait_for(0ns);
                     waiting.store(true);
                     if (result || !(result.error() == ErrorCode::timed_out)) {
-                        if (!result && (!(result.error() == ErrorCode::actor_removed) || result.error().actor() != id))
+                        if (!result &&
+                            (!(result.error() == ErrorCode::actor_removed) || result.error().actor() != id))
                             wrong.fetch_add(1);
                         return;
                     }

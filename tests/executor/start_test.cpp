@@ -64,7 +64,8 @@ void operator delete(void* block, std::size_t, std::align_val_t) noexcept {
     release(block);
 }
 
-TEST_CASE("E31 E22 any allocation of the start fails: out_of_memory, no thread runs on, nothing is left behind") {
+TEST_CASE(
+    "E31 E22 any allocation of the start fails: out_of_memory, no thread runs on, nothing is left behind") {
     under_both_policies({2}, [](Config config) {
         const auto threads = ThreadCounts::watch(config);
         config.reserve_nodes = 64;

@@ -97,7 +97,9 @@ TEST_CASE("E32 threads have names, hooks run first and last on each of them, onc
     });
 }
 
-TEST_CASE("E20 E32 a start hook submits and waits: its thread is busy like one inside a job, and looks for work afterwards") {
+TEST_CASE(
+    "E20 E32 a start hook submits and waits: its thread is busy like one inside a job, and looks for work "
+    "afterwards") {
     under_both_policies({2}, [](Config config) {
         std::atomic<const Actor<int>*> known{nullptr};
         std::atomic<int> answer{0};
@@ -172,8 +174,9 @@ TEST_CASE("E21 E32 what the hooks captured goes with the executor, and its destr
         for (int i = 0; i < 4; ++i) {
             auto submits = [&] { CHECK(elsewhere.post_mutate([&ran](int&) { ran.fetch_add(1); })); };
             Config hooked = config;
-            hooked.on_thread_start = [tracked = std::make_shared<Tracked>(captures),
-                                      last = std::make_shared<AtEnd<decltype(submits)>>(submits)](std::string_view) {};
+            hooked.on_thread_start =
+                [tracked = std::make_shared<Tracked>(captures),
+                 last = std::make_shared<AtEnd<decltype(submits)>>(submits)](std::string_view) {};
             Executor executor(hooked);
             hooked = {};
             CHECK(code_of(executor.add_actor("a", 0).read([](const int&) {})) == no_error);
