@@ -168,19 +168,21 @@ TEST_CASE("E21 a context's destructor submits, registers, removes and reads snap
     under_both_policies({1, 2, 4}, [](const Config& config) {
         std::atomic<int> ran{0};
         std::atomic<int> submitted_ok{0};
+        std::atomic<int> destroyed{0};  // its last deed: a job that it submitted may end long before
         {
             Executor executor(config);
             auto other = executor.add_actor("other", 0);
             int expected = 0;
             for (int round = 0; round < scaled(60); ++round) {
                 const std::string child = "child" + std::to_string(round);
-                auto in_destructor = [&executor, &ran, &submitted_ok, other, child] {
+                auto in_destructor = [&executor, &ran, &submitted_ok, &destroyed, other, child] {
                     other.mutate([&ran](int& n) { n = ran.fetch_add(1) + 1; }).detach();
                     if (other.post_read([&ran](const int&) { ran.fetch_add(1); }))
                         submitted_ok.fetch_add(1);
                     static_cast<void>(executor.add_actor(child, 1));
                     executor.remove_actor(child);
                     static_cast<void>(executor.snapshot());
+                    destroyed.fetch_add(1);
                 };
                 static_cast<void>(
                     executor.emplace_actor<AtEnd<decltype(in_destructor)>>("a", {}, in_destructor));
@@ -189,7 +191,7 @@ TEST_CASE("E21 a context's destructor submits, registers, removes and reads snap
                 if (round % 4 == 0)
                     CHECK(eventually([&] { return ran.load() == expected; }));
             }
-            CHECK(eventually([&] { return ran.load() == expected; }));
+            CHECK(eventually([&] { return ran.load() == expected && destroyed.load() == scaled(60); }));
             CHECK(submitted_ok.load() == scaled(60));
         }
     });

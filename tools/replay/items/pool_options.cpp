@@ -55,9 +55,8 @@ LaneMap default_lane_map() noexcept {
 
 void declare_pool_options(CLI::App& app, PoolOptions& options) {
     const char* const group = "Pool (--engine pool)";
-    app.add_option(
-           "--map", options.map,
-           "Send rows of a lane and class to a pool lane, as read/maintenance=cheap (repeatable)")
+    app.add_option("--map", options.map,
+                   "Send rows of a lane and class to a pool lane, as read/maintenance=cheap (repeatable)")
         ->type_name("ROWS=LANE")
         ->take_all()
         ->group(group);
