@@ -49,6 +49,10 @@ public:
     [[nodiscard]] bool is_done() const noexcept {
         return (word_.load() & done) != 0;
     }
+    /// What a planted bug has lost holds memory until it runs after all.
+    void run_what_was_lost() {
+        detail::run_continuation(*continuation_);
+    }
     [[nodiscard]] int value() const noexcept {
         return value_;
     }
@@ -125,6 +129,8 @@ int wrong_rounds(int rounds) {
         while (ended.load() != i)
             std::this_thread::yield();
         wrong += runs.load() == 1 && seen.load() == i ? 0 : 1;
+        if (runs.load() == 0)
+            shared->run_what_was_lost();
     }
     return wrong;
 }

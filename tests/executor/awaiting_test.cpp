@@ -92,6 +92,27 @@ TEST_CASE("E19 resume_on: the coroutine goes on where the poster runs it; at hom
     });
 }
 
+TEST_CASE(
+    "E19 resume_on: also what has ended already, was refused, or is empty goes on where the poster runs it") {
+    Loop loop;
+    Executor executor;
+    auto actor = executor.add_actor("a", 0);
+    const auto there_with = [&loop](Completion<int> job) {
+        std::promise<std::pair<bool, ErrorCode>> end;
+        [](Completion<int> awaited, Loop& there, std::promise<std::pair<bool, ErrorCode>>& done) -> Detached {
+            const auto result = co_await std::move(awaited).resume_on(there.poster());
+            done.set_value({there.is_this_thread(), code_of(result)});
+        }(std::move(job), loop, end);
+        return end.get_future().get();
+    };
+    auto ended = actor.mutate([](int& n) { return n; });
+    CHECK(eventually([&] { return ended.ready(); }));
+    CHECK(there_with(std::move(ended)) == std::pair(true, no_error));
+    CHECK(there_with(Completion<int>()) == std::pair(true, ErrorCode::no_state));
+    CHECK(there_with(Actor<int>().read([](const int& n) { return n; })) ==
+          std::pair(true, ErrorCode::actor_not_registered));
+}
+
 TEST_CASE("E19 a result whose move throws is thrown into the coroutine") {
     Executor executor;
     auto actor = executor.add_actor("a", 0);

@@ -73,13 +73,14 @@ public:
             source_.take_back_continuation();
     }
 
+    /// Who wants to go on elsewhere does so also if nothing has to be waited for.
     [[nodiscard]] bool await_ready() const noexcept {
-        return source_.ready() || !source_.valid();
+        return goes_on_here && nothing_to_wait_for();
     }
     [[nodiscard]] bool await_suspend(std::coroutine_handle<> coroutine) noexcept {
         coroutine_ = coroutine;
         suspended_ = true;
-        if constexpr (std::same_as<Post, RunHere>) {
+        if constexpr (goes_on_here) {
             run = [](Continuation& self) noexcept { static_cast<Awaiter&>(self).resume(); };
         } else {
             run = [](Continuation& self) noexcept {
@@ -90,16 +91,22 @@ public:
                 hand_over(chosen, awaiter);
             };
         }
-        if (source_.attach(*this))
+        if ((goes_on_here || !nothing_to_wait_for()) && source_.attach(*this))
             return true;
         suspended_ = false;
-        return false;
+        if constexpr (!goes_on_here)
+            run_continuation(*this);  // the frame may go meanwhile
+        return !goes_on_here;
     }
     [[nodiscard]] auto await_resume() {
         return source_.take_ready();
     }
 
 private:
+    static constexpr bool goes_on_here = std::same_as<Post, RunHere>;
+    [[nodiscard]] bool nothing_to_wait_for() const noexcept {
+        return source_.ready() || !source_.valid();
+    }
     void resume() noexcept {
         suspended_ = false;
         coroutine_.resume();
@@ -188,7 +195,8 @@ public:
     auto operator co_await() && {
         return Awaiter<Source, RunHere>(std::move(self()), {});
     }
-    /// As co_await, and the coroutine goes on where `post` runs what it is given (see Poster).
+    /// As co_await, and the coroutine goes on where `post` runs what it is given (see Poster), also if what it awaits has
+    /// ended already or was refused.
     template <Poster Post>
     [[nodiscard]] auto resume_on(Post&& post) && {
         return Elsewhere<std::decay_t<Post>>{std::move(self()), std::forward<Post>(post)};
