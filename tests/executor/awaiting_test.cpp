@@ -101,7 +101,7 @@ TEST_CASE(
         std::promise<std::pair<bool, ErrorCode>> end;
         [](Completion<int> awaited, Loop& there, std::promise<std::pair<bool, ErrorCode>>& done) -> Detached {
             const auto result = co_await std::move(awaited).resume_on(there.poster());
-            done.set_value({there.is_this_thread(), result ? no_error : result.error().code()});
+            done.set_value(std::pair(there.is_this_thread(), result ? no_error : result.error().code()));
         }(std::move(job), loop, end);
         return end.get_future().get();
     };
