@@ -97,20 +97,21 @@ TEST_CASE(
     Loop loop;
     Executor executor;
     auto actor = executor.add_actor("a", 0);
-    const auto there_with = [&loop](Completion<int> job) {
-        std::promise<std::pair<bool, ErrorCode>> end;
-        [](Completion<int> awaited, Loop& there, std::promise<std::pair<bool, ErrorCode>>& done) -> Detached {
+    const auto code_there = [&loop](Completion<int> job) {
+        std::promise<std::error_code> end;
+        [](Completion<int> awaited, Loop& there, std::promise<std::error_code>& done) -> Detached {
             const auto result = co_await std::move(awaited).resume_on(there.poster());
-            done.set_value(std::pair(there.is_this_thread(), result ? no_error : result.error().code()));
+            done.set_value(!there.is_this_thread() ? std::make_error_code(std::errc::wrong_protocol_type)
+                           : result                ? std::error_code()
+                                                   : result.error().code());
         }(std::move(job), loop, end);
         return end.get_future().get();
     };
     auto ended = actor.mutate([](int& n) { return n; });
     CHECK(eventually([&] { return ended.ready(); }));
-    CHECK(there_with(std::move(ended)) == std::pair(true, no_error));
-    CHECK(there_with(Completion<int>()) == std::pair(true, ErrorCode::no_state));
-    CHECK(there_with(Actor<int>().read([](const int& n) { return n; })) ==
-          std::pair(true, ErrorCode::actor_not_registered));
+    CHECK(code_there(std::move(ended)) == std::error_code());
+    CHECK(code_there(Completion<int>()) == ErrorCode::no_state);
+    CHECK(code_there(Actor<int>().read([](const int& n) { return n; })) == ErrorCode::actor_not_registered);
 }
 
 TEST_CASE("E19 a result whose move throws is thrown into the coroutine") {
