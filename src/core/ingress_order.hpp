@@ -83,6 +83,7 @@ private:
 ///     Lane* after(Lane&)                         the next in it
 ///     size_t take(Lane&, Item** out, size_t max) the lane's oldest jobs; all that are visible now, or max
 ///     void emitted(Lane&)                        one job of the lane went out
+///     void expect(Item&)                         optional: this job will be looked at soon
 template <typename Source, typename Rules = IngressRules>
 class IngressOrder {
     using Lane = Source::Lane;
@@ -150,6 +151,7 @@ private:
             account(lane.smallest_);
             out[count++] = lane.staged_[lane.begin_++];
             source.emitted(lane);
+            expect(source, lane, lane.begin_ + expected_ahead);
             if (lane.empty()) {
                 smallest_ = merged(lane.left_, lane.right_);
                 lane.next_exhausted_ = exhausted_;
@@ -199,8 +201,21 @@ private:
         lane.begin_ = 0;
         lane.end_ = static_cast<std::uint32_t>(taken);
         lane.staged_in_ = look_;
+        for (std::uint32_t i = 0; i <= expected_ahead; ++i) {
+            expect(source, lane, i);
+        }
         lane.smallest_ = lane.staged_[0]->number;
         insert(lane);
+    }
+
+    // A staged job is another thread's memory until somebody has read it: ask for it before it is needed.
+    static constexpr std::uint32_t expected_ahead = 8;
+    static void expect(Source& source, const Lane& lane, std::uint32_t index) noexcept {
+        if constexpr (requires(Item& item) { source.expect(item); }) {
+            if (index < lane.end_) {
+                source.expect(*lane.staged_[index]);
+            }
+        }
     }
 
     void insert(Lane& lane) noexcept {

@@ -29,26 +29,38 @@ class Engine;
 enum class ActorPhase : std::uint8_t { alive, fatal, removed };
 
 struct alignas(16) ActorCell : core::Actor {
-    sync::atomic<std::uint32_t> refs{0};
-    sync::atomic<std::uint32_t> context_refs{0};
-    sync::atomic<ActorPhase> phase{ActorPhase::removed};
-    sync::atomic<std::uint32_t> queued{0};  ///< kept only under Config::max_queued_per_actor
-    // For waits inside jobs (wait_board.hpp).
-    sync::atomic<std::uint32_t> heavy_queued{0};     ///< heavy jobs that have not started
-    sync::atomic<std::uint32_t> heavy_in_flight{0};  ///< heavy jobs that have, and hold a permit
     // What observers see, written by the role holder: first `ended`, then `accepted` is read, so neither is ever ahead.
     sync::atomic<std::uint64_t> seen_accepted{0};
     sync::atomic<std::uint64_t> seen_ended{0};
-    Engine* engine = nullptr;
-    void* context = nullptr;
-    const ContextType* type = nullptr;
+
+    // Seldom used. It keeps what the role holder writes for each job, above, off the lines of what submitters read, below.
+    sync::atomic<std::uint32_t> refs{0};
+    sync::atomic<std::uint32_t> context_refs{0};
     std::size_t hash = 0;
-    std::string id;
     std::exception_ptr cause;      ///< what made it fatal; written before `phase` says so
     ActorCell* link = nullptr;     ///< in one list at a time: control requests, retired, free
     std::uint64_t retired_at = 0;  ///< the ingress must have emitted every number below
+    // For waits inside jobs (wait_board.hpp).
+    sync::atomic<std::uint32_t> heavy_queued{0};     ///< heavy jobs that have not started
+    sync::atomic<std::uint32_t> heavy_in_flight{0};  ///< heavy jobs that have, and hold a permit
+
+    // What each submission reads.
+    Engine* engine = nullptr;
+    sync::atomic<ActorPhase> phase{ActorPhase::removed};
+    sync::atomic<std::uint32_t> queued{0};  ///< kept only under Config::max_queued_per_actor
+
+    // Constant, and with it the next cell is as far away as the above is.
+    std::string id;
+    void* context = nullptr;
+    const ContextType* type = nullptr;
 };
 
+// Cells lie one behind the other, on any multiple of 16: 48 bytes apart means never on one line.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Winvalid-offsetof"
+static_assert(offsetof(ActorCell, engine) - offsetof(ActorCell, refs) >= 48);
+static_assert(sizeof(ActorCell) - offsetof(ActorCell, id) >= 48);
+#pragma GCC diagnostic pop
 static_assert(alignof(ActorCell) == 16, "four bits of a cell's address hold a tag in the registry");
 static_assert(sizeof(ActorCell) <= 240,
               "an idle actor costs at most 256 bytes with its place in the registry");

@@ -122,8 +122,6 @@ bool Engine::drain_ingress() noexcept {
     const std::size_t count = ingress_.drain(owned_->arrivals.data(), owned_->arrivals.size());
     const std::int64_t now = count == 0 ? 0 : clock_.now();
     for (std::size_t i = 0; i < count; ++i) {
-        if (i + 4 < count)
-            __builtin_prefetch(owned_->arrivals[i + 4]);
         auto& node = static_cast<JobNode&>(*owned_->arrivals[i]);
         if (node.ops == nullptr) {  // a number without a job, see abandon()
             owned_->abandoned.append(node);

@@ -21,6 +21,7 @@
 #include <utility>
 
 #include "memory/batch_depot.hpp"
+#include "platform/cpu.hpp"
 #include "platform/thread.hpp"
 #include "sync/atomic.hpp"
 #include "sync/cache_line.hpp"
@@ -56,8 +57,7 @@ public:
             return nullptr;
         auto& batch = *cache.loaded;
         auto* node = static_cast<Node*>(batch.items[--batch.count]);
-        if (batch.count != 0)
-            __builtin_prefetch(batch.items[batch.count - 1], 1);
+        look_ahead(cache);
         return node;
     }
 
@@ -65,7 +65,10 @@ public:
     void give(Cache& cache, Node* node) noexcept {
         if (cache.loaded->count == Batch::capacity)
             make_room(cache);
-        cache.loaded->items[cache.loaded->count++] = node;
+        Batch& batch = *cache.loaded;
+        batch.items[batch.count++] = node;
+        // Whoever emptied the batch has read this array. What is asked for beyond its end does no harm.
+        platform::prefetch_for_write(batch.items.data() + batch.count + pointers_in_a_line);
     }
 
     /// Allocates ahead: `nodes` more, beside what the caches may hold back, those of now and of later. False: no memory.
@@ -138,6 +141,42 @@ private:
             }
         }
         return true;
+    }
+
+    // A node was written last by whoever ran its job, and its batch by whoever filled it. Both are asked for while the nodes
+    // before are used; near the end of a batch, those of the next one.
+    static constexpr std::uint32_t nodes_ahead = 6;
+    static constexpr std::uint32_t pointers_in_a_line = sync::cache_line / sizeof(void*);
+
+    void look_ahead(Cache& cache) noexcept {
+        const std::uint32_t left = cache.loaded->count;
+        if (left >= nodes_ahead + pointers_in_a_line) {
+            prefetch(*cache.loaded, left - nodes_ahead);
+            return;
+        }
+        if (left == nodes_ahead + pointers_in_a_line - 1 && cache.previous->count == 0)
+            read_ahead(cache);
+        if (left >= nodes_ahead)
+            prefetch(*cache.loaded, left - nodes_ahead);
+        else if (cache.previous->count >= nodes_ahead)
+            prefetch(*cache.previous, cache.previous->count - nodes_ahead + left);
+    }
+    static void prefetch(const Batch& batch, std::uint32_t index) noexcept {
+        const auto* line = static_cast<const std::byte*>(batch.items[index]);
+        for (std::size_t i = 0; i < Node::lines_written_at_once; ++i)
+            platform::prefetch_for_write(line + i * sync::cache_line);
+        if (index >= pointers_in_a_line)
+            platform::prefetch_for_write(batch.items.data() + index - pointers_in_a_line);
+    }
+    /// The next full batch, before this one is used up.
+    void read_ahead(Cache& cache) noexcept {
+        Batch* full = depot_.take_full();
+        if (full == nullptr)
+            return;
+        depot_.give_empty(cache.previous);
+        cache.previous = full;
+        for (std::uint32_t i = 0; i < 2 * pointers_in_a_line; i += pointers_in_a_line)
+            platform::prefetch_for_write(full->items.data() + Batch::capacity - 1 - i);
     }
 
     [[nodiscard]] bool refill(Cache& cache) noexcept {

@@ -6,6 +6,7 @@
 #include <array>
 #include <bit>
 #include <cassert>
+#include <cstddef>
 #include <new>
 
 #include "core/ingress_order.hpp"
@@ -27,21 +28,27 @@ struct IngressTraits : moodycamel::ConcurrentQueueDefaultTraits {
 };
 // NOLINTEND(readability-identifier-naming)
 
+// What the submission of a small job writes, see executor/job_node.hpp. Who has smaller ones loses nothing.
+inline constexpr std::size_t lines_of_a_job = 3;
+
 template <typename Rules>
-class BasicIngress<Rules>::Lane : public core::StagedLane<Lane, core::Job, 32> {
+class BasicIngress<Rules>::Lane : public core::StagedLane<Lane, core::Job, 64> {
 public:
     using Queue = moodycamel::ConcurrentQueue<core::Job*, IngressTraits>;
 
     explicit Lane(Queue& inside) : queue(inside), token(inside) {}
 
+    // The consumer's, as is all of StagedLane.
+    std::uint64_t taken = 0;  // jobs taken out of the queue
+    atomic<std::uint64_t> emitted{0};
+
+    // The submitter's, on a line that the consumer only reads; and what is constant.
+    alignas(cache_line) atomic<std::uint64_t> pushed{0};
     Queue& queue;
     moodycamel::ProducerToken token;
-    Group* group = nullptr;                               // as place: immutable once the lane is in it
-    unsigned place = 0;                                   // which bit of the group
-    atomic<bool> in_use{true};                            // the submitter's
-    std::uint64_t taken = 0;                              // the consumer's: jobs taken out of the queue
-    atomic<std::uint64_t> emitted{0};                     // the consumer's, as is all of StagedLane
-    alignas(cache_line) atomic<std::uint64_t> pushed{0};  // the submitter's
+    Group* group = nullptr;  // as place: immutable once the lane is in it
+    unsigned place = 0;      // which bit of the group
+    atomic<bool> in_use{true};
 };
 
 // 64 lanes, and one word that says which of them have to be looked at. A list of groups only grows; lanes that nobody uses
@@ -115,6 +122,13 @@ struct BasicIngress<Rules>::Inside {
         assert(got == wanted);
         lane.taken += got;
         return got;
+    }
+    // All of it was written last by its submitter, and all of it will be used: by the turn, then by the run.
+    static void expect(const core::Job& job) noexcept {
+        const auto* line = reinterpret_cast<const std::byte*>(&job);
+        for (std::size_t i = 0; i < lines_of_a_job; ++i) {
+            platform::prefetch_for_write(line + i * cache_line);
+        }
     }
     static void emitted(Lane& lane) noexcept {
         // Relaxed: a count for pending(). A reader that sees an old value looks once too often; one that sees

@@ -35,6 +35,12 @@ inline void cpu_relax() noexcept {
     _mm_pause();
 }
 
+/// Asks for a cache line that will soon be written, and that another CPU has written last. An instruction of its own: without
+/// flags for a CPU that is known to have it, compilers ask for a line to be read, and the write waits all the same.
+inline void prefetch_for_write(const void* line) noexcept {
+    asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(line)));  // a no-op where unknown
+}
+
 #else
 
 [[nodiscard]] inline bool cycles_are_tsc() noexcept {
@@ -49,6 +55,10 @@ inline void cpu_relax() noexcept {
 #if defined(__aarch64__)
     asm volatile("isb");  // `yield` is a no-op on most cores; the barrier really waits a few cycles
 #endif
+}
+
+inline void prefetch_for_write(const void* line) noexcept {
+    __builtin_prefetch(line, 1);
 }
 
 #endif

@@ -14,4 +14,7 @@ namespace sluice::platform {
 /// Standard C++ has no hint for a spin loop. Callers yield every few rounds, and that is all there is here.
 inline void cpu_relax() noexcept {}
 
+/// As above: nothing in standard C++ asks for a cache line ahead.
+inline void prefetch_for_write(const void* /*line*/) noexcept {}
+
 }  // namespace sluice::platform
