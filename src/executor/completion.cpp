@@ -57,7 +57,7 @@ void Engine::destroy_outcome(JobNode& node) noexcept {
 }
 
 void Engine::free_payload(JobNode& node) noexcept {
-    if (node.payload_bytes == 0)
+    if (node.payload == node.inline_payload.data() || node.payload_bytes == 0)
         return;
     resource_->deallocate(node.payload, std::exchange(node.payload_bytes, 0), node.payload_alignment);
 }

@@ -46,27 +46,29 @@ struct alignas(64) JobNode : core::Job {
     const JobOps* ops = nullptr;  ///< null: a number whose job never came to be
     void* payload = nullptr;      ///< `inline_payload`, or a block of its own
 
-    // Lines 1 to 4.
-    Engine* engine = nullptr;
-    std::size_t payload_bytes = 0;  ///< of a block of its own, else 0
-    Error error;                    ///< set when `outcome` is
+    // Line 1, and with it the first bytes of the payload: what else a small job touches.
+    sync::atomic<std::uintptr_t> who{0};        ///< ActorCell address | lane | class << 2, for snapshots
     static constexpr std::int64_t started = -1;
     sync::atomic<std::int64_t> enqueued_at{0};  ///< 0: by no turn yet; `started`: a heavy job that has
-    sync::atomic<std::uintptr_t> who{0};        ///< ActorCell address | lane | class << 2, for snapshots
     std::uint32_t run_expected_ns =
         0;  ///< what the scheduler expects of the run that this job is the first of
-    std::uint32_t payload_alignment = 0;  ///< of a block of its own
-    std::uint32_t inline_used = 0;        ///< bytes of `inline_payload` that closure and result take
+    std::uint32_t inline_used = 0;  ///< bytes of `inline_payload` that closure and result take
     Continuation* continuation =
-        nullptr;                 ///< the handle's until the word says `continuation`, then who ends the job
-    StopWatch* watch = nullptr;  ///< of a job with a std::stop_token, until it starts or ends
-    core::JobTimer timer;        ///< of a job with a deadline
+        nullptr;  ///< the handle's until the word says `continuation`, then who ends the job
     alignas(16) std::array<std::byte, inline_payload_bytes> inline_payload;
+
+    // What a submission writes only if it needs it: as it is in a node that is not in use, or constant.
+    Engine* engine = nullptr;             ///< written once, by the first submission
+    Error error;                          ///< set when `outcome` is, else empty
+    StopWatch* watch = nullptr;           ///< of a job with a std::stop_token, until it starts or ends
+    core::JobTimer timer;                 ///< of a job with a deadline
+    std::size_t payload_bytes = 0;        ///< of a block of its own, else 0
+    std::uint32_t payload_alignment = 0;  ///< the same
 
     // The last: touched only by jobs that have names.
     sync::NamePair names;  ///< request id and label
 
-    static constexpr std::size_t lines_written_at_once = 3;  ///< by the submission of a small job
+    static constexpr std::size_t lines_written_at_once = 2;  ///< by the submission of a small job
 };
 
 inline core::JobTimer& timer_of(core::Job& job) noexcept {
@@ -78,7 +80,8 @@ inline core::JobTimer& timer_of(core::Job& job) noexcept {
 inline core::Job& job_of(core::JobTimer& timer) noexcept {
     return *reinterpret_cast<JobNode*>(reinterpret_cast<std::byte*>(&timer) - offsetof(JobNode, timer));
 }
-static_assert(offsetof(JobNode, engine) == 64, "all that admitting and running touch is in line 0");
+static_assert(offsetof(JobNode, who) == 64, "all that admitting and running touch is in line 0");
+static_assert(offsetof(JobNode, inline_payload) <= 96, "a closure of 32 bytes needs no third line");
 #pragma GCC diagnostic pop
 
 static_assert(sizeof(JobNode) == 384, "six lines");

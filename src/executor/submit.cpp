@@ -125,27 +125,28 @@ Engine::Refused Engine::draft(ActorCell& cell, const Request& request, ThreadSlo
     JobNode* fresh = parts.node;
     // relaxed: the node is ours alone. Its word changes for observers only.
     fresh->state.store(core::job_word::draft(fresh->state.load(memory_order_relaxed)), memory_order_relaxed);
+    if (fresh->number == 0)
+        fresh->engine = this;
     fresh->actor = &cell;
     fresh->number = answer.number;
     fresh->cost = options.cost & 0xF'FFFF;
     fresh->timed = deadline != core::Deadlines::never;
-    fresh->timer.deadline = deadline;
-    fresh->watch = parts.carrier == nullptr ? nullptr : make_stop_watch(*fresh, *parts.carrier);
-    fresh->withdrawable = fresh->timed || fresh->watch != nullptr;
+    fresh->withdrawable = fresh->timed || parts.carrier != nullptr;
+    if (fresh->timed)
+        fresh->timer.deadline = deadline;
+    if (parts.carrier != nullptr)
+        fresh->watch = make_stop_watch(*fresh, *parts.carrier);
     fresh->queued = false;
     fresh->lane = request.lane;
     fresh->job_class = options.job_class;
     fresh->step = request.lane == Lane::heavy_init ? core::Step::build : core::Step::whole;
     fresh->fail = core::FailReason::none;
     fresh->ops = request.ops;
-    fresh->engine = this;
     fresh->outcome = {};
     fresh->has_handle = request.wants_handle;
     fresh->built = false;
     const bool inside = parts.block == nullptr;
     fresh->payload = inside ? fresh->inline_payload.data() : parts.block;
-    fresh->payload_bytes = inside ? 0 : request.size;
-    fresh->payload_alignment = static_cast<std::uint32_t>(request.alignment);
     fresh->inline_used = inside ? static_cast<std::uint32_t>(request.size) : 0;
     // relaxed: published by the ingress; for observers by the generation in `state`.
     fresh->who.store(observed(cell, request.lane, options.job_class), memory_order_relaxed);
@@ -154,8 +155,11 @@ Engine::Refused Engine::draft(ActorCell& cell, const Request& request, ThreadSlo
         fresh->names.set(options.request_id, options.label);
         fresh->has_names = !options.request_id.empty() || !options.label.empty();
     }
-    if (!inside)
+    if (!inside) {
+        fresh->payload_bytes = request.size;
+        fresh->payload_alignment = static_cast<std::uint32_t>(request.alignment);
         bump(slot.oversized);
+    }
     node = fresh;
     return {};
 }
@@ -218,7 +222,7 @@ void* Engine::allocate_payload(std::size_t size, std::size_t alignment) noexcept
 void Engine::publish(JobNode& node, ThreadSlot& slot) noexcept {
     // release: pairs with the acquires of observers, for whom the node is a queued job from here on. The job's own way
     // is published by the ingress.
-    if (node.watch == nullptr) {
+    if (!node.withdrawable || node.watch == nullptr) {
         node.state.store(core::job_word::queue(node.state.load(memory_order_relaxed)),
                          sync::memory_order_release);
     } else {
@@ -335,7 +339,7 @@ Draft::~Draft() {
 JobHandle Draft::commit() noexcept {
     JobNode* node = std::exchange(node_, nullptr);
     const bool wants_handle = node->has_handle;  // read before the push: afterwards the node may be gone
-    if (node->watch != nullptr)
+    if (node->withdrawable && node->watch != nullptr)
         node->watch->watch(options_->stop);
     node->engine->publish(*node, *slot_);
     return JobHandle(wants_handle ? node : nullptr);

@@ -29,7 +29,7 @@ struct IngressTraits : moodycamel::ConcurrentQueueDefaultTraits {
 // NOLINTEND(readability-identifier-naming)
 
 // What the submission of a small job writes, see executor/job_node.hpp. Who has smaller ones loses nothing.
-inline constexpr std::size_t lines_of_a_job = 3;
+inline constexpr std::size_t lines_of_a_job = 2;
 
 template <typename Rules>
 class BasicIngress<Rules>::Lane : public core::StagedLane<Lane, core::Job, 64> {
