@@ -47,11 +47,11 @@ struct alignas(64) JobNode : core::Job {
     void* payload = nullptr;      ///< `inline_payload`, or a block of its own
 
     // Line 1, and with it the first bytes of the payload: what else a small job touches.
-    sync::atomic<std::uintptr_t> who{0};        ///< ActorCell address | lane | class << 2, for snapshots
+    sync::atomic<std::uintptr_t> who{0};  ///< ActorCell address | lane | class << 2, for snapshots
     static constexpr std::int64_t started = -1;
     sync::atomic<std::int64_t> enqueued_at{0};  ///< 0: by no turn yet; `started`: a heavy job that has
     std::uint32_t run_expected_ns =
-        0;  ///< what the scheduler expects of the run that this job is the first of
+        0;                          ///< what the scheduler expects of the run that this job is the first of
     std::uint32_t inline_used = 0;  ///< bytes of `inline_payload` that closure and result take
     Continuation* continuation =
         nullptr;  ///< the handle's until the word says `continuation`, then who ends the job
