@@ -16,6 +16,7 @@
 // jobs. Each file says where it keeps it.
 
 #include "core/scheduler.hpp"
+#include "core/spin_history.hpp"
 #include "executor/actor_cell.hpp"
 #include "executor/admission.hpp"
 #include "executor/counters.hpp"
@@ -55,6 +56,7 @@ struct ThreadContext {
     ActorCell* inside =
         nullptr;            ///< the actor of the run that the worker is in: its jobs, and what they destroy
     bool settling = false;  ///< inside aftermath.cpp: what is awaited there may stand behind in the same list
+    core::SpinHistory looks = {};  ///< of this thread's waits for jobs, see wait.cpp
 };
 [[nodiscard]] ThreadContext& this_thread_context() noexcept;
 
@@ -146,7 +148,8 @@ public:
                                                   std::int64_t patience_ns) noexcept;
     [[nodiscard]] bool enough_is_left(std::uint32_t maintenance) noexcept;
     void wait_is_over(std::uint32_t maintenance) noexcept;
-    [[nodiscard]] static WaitStatus sleep_on(JobNode& node, std::int64_t patience_ns) noexcept;
+    [[nodiscard]] bool ends_soon(const JobNode& node) noexcept;
+    [[nodiscard]] WaitStatus sleep_on(JobNode& node, std::int64_t patience_ns) noexcept;
 
     // completion.cpp
     /// Ends a job: the outcome, then the waiter, then the node if nobody else holds it. The closure is gone already.

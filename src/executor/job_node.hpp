@@ -67,8 +67,6 @@ struct alignas(64) JobNode : core::Job {
 
     // The last: touched only by jobs that have names.
     sync::NamePair names;  ///< request id and label
-
-    static constexpr std::size_t lines_written_at_once = 2;  ///< by the submission of a small job
 };
 
 inline core::JobTimer& timer_of(core::Job& job) noexcept {

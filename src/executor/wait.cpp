@@ -18,8 +18,7 @@ using sync::memory_order_acquire;
 
 namespace {
 
-/// Rounds that a waiter looks before it sleeps: a job that a looker takes up at once has ended by then. It yields early:
-/// on few CPUs it holds the very CPU that is to run the job.
+/// Rounds that a waiter looks before it sleeps: a job that a looker takes up at once has ended by then.
 constexpr unsigned look_rounds = 24;
 
 /// How often a wait inside a job asks whether it is blocked by now.
@@ -27,20 +26,38 @@ constexpr std::int64_t ask_again_ns = 20'000'000;
 
 }  // namespace
 
-// Sleeps until the job has ended. **Progress**: blocks on the job.
-WaitStatus Engine::sleep_on(JobNode& node, std::int64_t patience_ns) noexcept {
-    std::uint32_t word = 0;
-    for (unsigned round = 0; round < look_rounds; ++round) {
-        word = node.state.load(memory_order_acquire);  // pairs with the release in complete()
-        if (job_word::done(word))
-            return WaitStatus::done;
-        if (round % 4 == 3) {
-            platform::yield();
-        } else {
+// Looks for a moment, and for as long as a worker does before it parks if that paid lately: to sleep and be woken takes as
+// long. It yields: on few CPUs it holds the very CPU that is to run the job. **Progress**: bounded by the spin budget.
+bool Engine::ends_soon(const JobNode& node) noexcept {
+    core::SpinHistory& looks = this_thread_context().looks;
+    std::int64_t until = 0;
+    for (unsigned round = 0;; ++round) {
+        if (job_word::done(node.state.load(memory_order_acquire))) {  // pairs with the release in complete()
+            looks.note(true);
+            return true;
+        }
+        if (round == look_rounds) {
+            if (spin_budget_ns_ == 0 || !looks.worth_it())
+                return false;
+            until = clock_.now() + spin_budget_ns_;
+        }
+        if (round % 4 != 3) {
             for (unsigned i = 0; i < 8; ++i)
                 platform::cpu_relax();
+        } else if (round > look_rounds && clock_.now() > until) {
+            looks.note(false);
+            return false;
+        } else {
+            platform::yield();
         }
     }
+}
+
+// Sleeps until the job has ended. **Progress**: blocks on the job.
+WaitStatus Engine::sleep_on(JobNode& node, std::int64_t patience_ns) noexcept {
+    if (ends_soon(node))
+        return WaitStatus::done;
+    std::uint32_t word = node.state.load(memory_order_acquire);  // pairs with the release in complete()
     const std::int64_t deadline = patience_ns < 0 ? 0 : sync::now_ns() + patience_ns;
     for (;;) {
         // The word goes into the wait as it was announced, so an end between announcement and sleep is noticed.

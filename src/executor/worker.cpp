@@ -229,40 +229,39 @@ void Worker::hand_back_rest() noexcept {
 }
 
 void Worker::idle() noexcept {
-    idle_since_ = engine_.clock_.now();
-    if (!spin_for_work()) {
-        engine_.workers_.begin_park(index_);
-        if (engine_.work_for_worker()) {
-            (void)engine_.workers_.cancel_park(index_);
-        } else {
-            engine_.workers_.park(index_);
-        }
+    if (spin_for_work())
+        return;
+    engine_.workers_.begin_park(index_);
+    if (engine_.work_for_worker()) {
+        (void)engine_.workers_.cancel_park(index_);
+    } else {
+        engine_.workers_.park(index_);
     }
-    const std::int64_t gap = engine_.clock_.now() - idle_since_;
-    usual_gap_ns_ += (gap - usual_gap_ns_) / 4;
 }
 
-// Looks for work for a while before parking: only if gaps were short lately, and at most one worker at a time, for on
-// few CPUs a spinner holds the very CPU that the submitter needs. It yields for the same reason.
+// Looks for work for a while before parking: only if that paid lately, and at most one worker at a time, for on few CPUs
+// a spinner holds the very CPU that the submitter needs. It yields for the same reason.
 bool Worker::spin_for_work() noexcept {
     const std::int64_t budget = engine_.spin_budget_ns_;
-    if (budget == 0 || (!engine_.spins_always_ && usual_gap_ns_ > budget))
+    if (budget == 0)
         return false;
-    if (!engine_.spins_always_ && engine_.spinning_.exchange(true))
+    if (!engine_.spins_always_ && (!spins_.worth_it() || engine_.spinning_.exchange(true)))
         return false;
+    const std::int64_t idle_since = engine_.clock_.now();
     bool found = false;
     for (unsigned round = 0; !found; ++round) {
         for (unsigned i = 0; i < 8; ++i)
             platform::cpu_relax();
         found = engine_.work_for_worker();
         if (round % 4 == 3) {
-            if (engine_.clock_.now() - idle_since_ > budget)
+            if (engine_.clock_.now() - idle_since > budget)
                 break;
             platform::yield();
         }
     }
     if (!engine_.spins_always_)
         engine_.spinning_.store(false);
+    spins_.note(found);
     return found;
 }
 

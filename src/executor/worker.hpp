@@ -6,6 +6,7 @@
 // `claim` (the role holder may revoke what was not started). Observers read the atomics.
 
 #include "core/effects.hpp"
+#include "core/spin_history.hpp"
 #include "executor/counters.hpp"
 #include "executor/job_node.hpp"
 #include "sync/atomic.hpp"
@@ -124,8 +125,7 @@ private:
     std::uint32_t clock_stride_ = 1;  ///< jobs between two looks at the clock
     std::int64_t clock_ = 0;          ///< when the run began; the end of one run is the beginning of the next
 
-    std::int64_t idle_since_ = 0;
-    std::int64_t usual_gap_ns_ = 0;  ///< how long idle gaps were lately, for adaptive spinning
+    core::SpinHistory spins_;
 };
 
 }  // namespace sluice::detail

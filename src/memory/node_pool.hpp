@@ -147,6 +147,8 @@ private:
     // before are used; near the end of a batch, those of the next one.
     static constexpr std::uint32_t nodes_ahead = 6;
     static constexpr std::uint32_t pointers_in_a_line = sync::cache_line / sizeof(void*);
+    /// Of a node: what its next user writes at once, as a small job does in executor/job_node.hpp.
+    static constexpr std::size_t lines_ahead = sizeof(Node) > sync::cache_line ? 2 : 1;
 
     void look_ahead(Cache& cache) noexcept {
         const std::uint32_t left = cache.loaded->count;
@@ -163,7 +165,7 @@ private:
     }
     static void prefetch(const Batch& batch, std::uint32_t index) noexcept {
         const auto* line = static_cast<const std::byte*>(batch.items[index]);
-        for (std::size_t i = 0; i < Node::lines_written_at_once; ++i)
+        for (std::size_t i = 0; i < lines_ahead; ++i)
             platform::prefetch_for_write(line + i * sync::cache_line);
         if (index >= pointers_in_a_line)
             platform::prefetch_for_write(batch.items.data() + index - pointers_in_a_line);

@@ -81,42 +81,41 @@ bool PoolWorker::work_is_there() noexcept {
 }
 
 void PoolWorker::idle() noexcept {
-    idle_since_ = pool_.clock_.now();
-    if (!spin_for_work()) {
-        sync::Lookout& lookout = pool_.kinds_[kind_]->lookout;
-        lookout.begin_park(member_);
-        if (work_is_there()) {
-            (void)lookout.cancel_park(member_);
-        } else {
-            lookout.park(member_);
-        }
+    if (spin_for_work())
+        return;
+    sync::Lookout& lookout = pool_.kinds_[kind_]->lookout;
+    lookout.begin_park(member_);
+    if (work_is_there()) {
+        (void)lookout.cancel_park(member_);
+    } else {
+        lookout.park(member_);
     }
-    const std::int64_t gap = pool_.clock_.now() - idle_since_;
-    usual_gap_ns_ += (gap - usual_gap_ns_) / 4;
 }
 
-// As a worker of the executor: only if gaps were short lately, and yielding, for on few CPUs a spinner holds the very CPU
+// As a worker of the executor: only if that paid lately, and yielding, for on few CPUs a spinner holds the very CPU
 // that the enqueuer needs. For the same reason one of a kind at a time, and none of a kind whose lanes another one covers.
 bool PoolWorker::spin_for_work() noexcept {
     const std::int64_t budget = pool_.spin_budget_ns_;
-    if (budget == 0 || (!pool_.spins_always_ && usual_gap_ns_ > budget))
+    if (budget == 0)
         return false;
     PoolKind& kind = *pool_.kinds_[kind_];
-    if (!pool_.spins_always_ && (!kind.may_spin || kind.spinning.exchange(true)))
+    if (!pool_.spins_always_ && (!kind.may_spin || !spins_.worth_it() || kind.spinning.exchange(true)))
         return false;
+    const std::int64_t idle_since = pool_.clock_.now();
     bool found = false;
     for (unsigned round = 0; !found; ++round) {
         for (unsigned i = 0; i < 8; ++i)
             platform::cpu_relax();
         found = work_is_there();
         if (round % 4 == 3) {
-            if (pool_.clock_.now() - idle_since_ > budget)
+            if (pool_.clock_.now() - idle_since > budget)
                 break;
             platform::yield();
         }
     }
     if (!pool_.spins_always_)
         kind.spinning.store(false);
+    spins_.note(found);
     return found;
 }
 

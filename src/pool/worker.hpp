@@ -2,6 +2,7 @@
 
 // One worker of the pool, and what the workers of one kind share.
 
+#include "core/spin_history.hpp"
 #include "pool/slot.hpp"
 #include "sync/atomic.hpp"
 #include "sync/cache_line.hpp"
@@ -54,8 +55,7 @@ private:
     const std::uint32_t kind_;
     const std::uint32_t member_;  ///< among those of its kind
     bool looking_ = false;
-    std::int64_t usual_gap_ns_ = 0;  ///< between running out of work and having some again, lately
-    std::int64_t idle_since_ = 0;
+    core::SpinHistory spins_;
 };
 
 }  // namespace sluice::detail
