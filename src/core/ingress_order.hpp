@@ -209,7 +209,7 @@ private:
     }
 
     // A staged job is another thread's memory until somebody has read it: ask for it before it is needed.
-    static constexpr std::uint32_t expected_ahead = 8;
+    static constexpr std::uint32_t expected_ahead = 16;
     static void expect(Source& source, const Lane& lane, std::uint32_t index) noexcept {
         if constexpr (requires(Item& item) { source.expect(item); }) {
             if (index < lane.end_) {
