@@ -115,17 +115,29 @@ void Worker::begin_run(JobNode& first) noexcept {
 
 void Worker::end_run(core::JobChain rest) noexcept {
     const std::int64_t now = engine_.clock_.now();
-    run_.elapsed_ns = now - clock_;
-    run_.rest = rest;
+    const std::int64_t elapsed_ns = now - clock_;
     clock_ = now;
     in_run_ = false;
     context_->inside = nullptr;
-    report({run_, RunReport::Kind::ended});
+    report([&](RunReport& report) {
+        report.end.actor = run_.actor;
+        report.end.rest = rest;
+        report.end.built = run_.built;
+        report.end.elapsed_ns = elapsed_ns;
+        report.end.executed = run_.executed;
+        report.end.expected_ns = run_.expected_ns;
+        report.end.lane = run_.lane;
+        report.end.job_class = run_.job_class;
+        report.end.step = run_.step;
+        report.end.failed = run_.failed;
+        report.kind = RunReport::Kind::ended;
+    });
     look_again_after_run();
 }
 
-void Worker::report(const RunReport& report) noexcept {
-    while (!reports.try_push(report))
+template <class Fill>
+void Worker::report(const Fill& fill) noexcept {
+    while (!reports.try_push_filled(fill))
         platform::yield();  // has never happened, see report_capacity
     engine_.reported(*this);
 }
@@ -225,7 +237,7 @@ void Worker::hand_back_rest() noexcept {
     std::array<sync::RunEntry, batch_jobs_max> entries;
     const sync::RevokedRest rest = claim.revoke(entries);
     for_each_run(std::span(entries).first(rest.count), rest.continues_run,
-                 [this](const RunReport& part) { report(part); });
+                 [this](const RunReport& part) { report([&part](RunReport& report) { report = part; }); });
 }
 
 void Worker::idle() noexcept {

@@ -108,7 +108,8 @@ private:
     void finish(JobNode& node, std::exception_ptr thrown) noexcept;
     [[nodiscard]] core::JobChain take_rest_of_run() noexcept;
     void end_run(core::JobChain rest) noexcept;
-    void report(const RunReport& report) noexcept;
+    template <class Fill>
+    void report(const Fill& fill) noexcept;
     void idle() noexcept;
     [[nodiscard]] bool spin_for_work() noexcept;
 

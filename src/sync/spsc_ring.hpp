@@ -52,6 +52,12 @@ public:
     /// Appends an element; false if the ring is full, and nothing has changed.
     /// thread: the producer. progress: wait-free. memory: none.
     [[nodiscard]] bool try_push(const T& element) noexcept {
+        return try_push_filled([&element](T& slot) { slot = element; });
+    }
+    /// As try_push; `fill(slot)` writes the element where it will lie. A copy of what was just written in smaller pieces
+    /// would wait until those are in the cache.
+    template <typename Fill>
+    [[nodiscard]] bool try_push_filled(Fill&& fill) noexcept {
         // Relaxed: the producer's own count.
         const std::uint64_t tail = tail_.load(memory_order_relaxed);
         if (tail - head_seen_by_producer_ >= Capacity + Rules::overrun) {
@@ -63,13 +69,13 @@ public:
             }
         }
         if constexpr (Rules::fill_before_publish) {
-            slots_[tail & mask] = element;
+            fill(slots_[tail & mask]);
         }
         // Release: partner of the acquire in try_pop; the element is in its slot.
         tail_.store(tail + 1, memory_order_release);
         if constexpr (!Rules::fill_before_publish) {
             Rules::rest();
-            slots_[tail & mask] = element;
+            fill(slots_[tail & mask]);
         }
         return true;
     }
