@@ -123,31 +123,33 @@ Engine::Refused Engine::draft(ActorCell& cell, const Request& request, ThreadSlo
     bump(slot.accepted[index_of(options.job_class)]);
 
     JobNode* fresh = parts.node;
+    const bool timed = deadline != core::Deadlines::never;
+    const bool inside = parts.block == nullptr;
     // relaxed: the node is ours alone. Its word changes for observers only.
     fresh->state.store(core::job_word::draft(fresh->state.load(memory_order_relaxed)), memory_order_relaxed);
     if (fresh->number == 0)
         fresh->engine = this;
     fresh->actor = &cell;
     fresh->number = answer.number;
+    // The bits of one word, and then those of the other, with no look at them in between.
     fresh->cost = options.cost & 0xF'FFFF;
-    fresh->timed = deadline != core::Deadlines::never;
-    fresh->withdrawable = fresh->timed || parts.carrier != nullptr;
-    if (fresh->timed)
-        fresh->timer.deadline = deadline;
-    if (parts.carrier != nullptr)
-        fresh->watch = make_stop_watch(*fresh, *parts.carrier);
-    fresh->queued = false;
+    fresh->timed = timed;
+    fresh->withdrawable = timed || parts.carrier != nullptr;
     fresh->lane = request.lane;
     fresh->job_class = options.job_class;
     fresh->step = request.lane == Lane::heavy_init ? core::Step::build : core::Step::whole;
+    fresh->queued = false;
     fresh->fail = core::FailReason::none;
     fresh->ops = request.ops;
     fresh->outcome = {};
     fresh->has_handle = request.wants_handle;
     fresh->built = false;
-    const bool inside = parts.block == nullptr;
     fresh->payload = inside ? fresh->inline_payload.data() : parts.block;
     fresh->inline_used = inside ? static_cast<std::uint32_t>(request.size) : 0;
+    if (timed)
+        fresh->timer.deadline = deadline;
+    if (parts.carrier != nullptr)
+        fresh->watch = make_stop_watch(*fresh, *parts.carrier);
     // relaxed: published by the ingress; for observers by the generation in `state`.
     fresh->who.store(observed(cell, request.lane, options.job_class), memory_order_relaxed);
     fresh->enqueued_at.store(0, memory_order_relaxed);  // as above: not drained yet
