@@ -67,8 +67,8 @@ public:
             make_room(cache);
         Batch& batch = *cache.loaded;
         batch.items[batch.count++] = node;
-        // Whoever emptied the batch has read this array. What is asked for beyond its end does no harm.
-        platform::prefetch_for_write(batch.items.data() + batch.count + pointers_in_a_line);
+        prefetch_pointers(batch,
+                          batch.count + pointers_in_a_line);  // whoever emptied the batch has read them
     }
 
     /// Allocates ahead: `nodes` more, beside what the caches may hold back, those of now and of later. False: no memory.
@@ -168,7 +168,11 @@ private:
         for (std::size_t i = 0; i < lines_ahead; ++i)
             platform::prefetch_for_write(line + i * sync::cache_line);
         if (index >= pointers_in_a_line)
-            platform::prefetch_for_write(batch.items.data() + index - pointers_in_a_line);
+            prefetch_pointers(batch, index - pointers_in_a_line);
+    }
+    static void prefetch_pointers(const Batch& batch, std::uint32_t index) noexcept {
+        if (index < Batch::capacity)
+            platform::prefetch_for_write(static_cast<const void*>(&batch.items[index]));
     }
     /// The next full batch, before this one is used up.
     void read_ahead(Cache& cache) noexcept {
@@ -178,7 +182,7 @@ private:
         depot_.give_empty(cache.previous);
         cache.previous = full;
         for (std::uint32_t i = 0; i < 2 * pointers_in_a_line; i += pointers_in_a_line)
-            platform::prefetch_for_write(full->items.data() + Batch::capacity - 1 - i);
+            prefetch_pointers(*full, Batch::capacity - 1 - i);
     }
 
     [[nodiscard]] bool refill(Cache& cache) noexcept {
