@@ -26,7 +26,7 @@ constexpr std::size_t cells_ahead = 8;
 void expect(const ActorCell* cell) noexcept {
     platform::prefetch_for_write(cell);
     platform::prefetch_for_write(&cell->seen_ended);
-    __builtin_prefetch(&cell->context);
+    __builtin_prefetch(static_cast<const void*>(&cell->context));
 }
 
 // release: pairs with the acquires in Engine::actor_snapshot(), which reads them the other way round.

@@ -93,8 +93,8 @@ void Pool::tell_thrown(const PoolSlot& slot, std::exception_ptr thrown) noexcept
     try {
         config_.on_thrown(
             {config_.lanes[slot.lane].name, names.first(), names.second(), slot.bytes, std::move(thrown)});
-    } catch (...) {  // the handler's own trouble must not take the worker down
-    }
+        // NOLINTNEXTLINE(bugprone-empty-catch): the handler's own trouble must not take the worker down
+    } catch (...) {}
 }
 
 // The ender is through with the slot; from here on it may be free and used again by the handle's thread.

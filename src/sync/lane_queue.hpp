@@ -114,6 +114,7 @@ public:
             Ring& ring = rings_[epoch % 2];
             const std::uint64_t tail = ring.tail.value.load(memory_order_seq_cst);
             const Cell cell = load(ring, tail);
+            // Compacts for two reasons. NOLINTBEGIN(bugprone-branch-clone)
             if (cell.frozen()) {
                 compact(epoch, items);
             } else if (cell.position() == tail && cell.kind() == Cell::Kind::empty) {
@@ -128,6 +129,7 @@ public:
             } else if (cell.position() < tail && !drop_dead_head(ring, items)) {
                 compact(epoch, items);  // full, and the oldest item lives
             }
+            // NOLINTEND(bugprone-branch-clone)
             // Otherwise the tail was old, or there is room now.
         }
     }
@@ -162,6 +164,7 @@ public:
     /// thread: any. progress: lock-free.
     template <typename Items>
     [[nodiscard]] bool anything(Items& items) noexcept {
+        // Two of the cases say `true` for two reasons. NOLINTBEGIN(bugprone-branch-clone)
         for (;;) {
             Ring& ring = rings_[epoch_.load(memory_order_seq_cst) % 2];
             const std::uint64_t head = ring.head.value.load(memory_order_seq_cst);
@@ -178,6 +181,7 @@ public:
                 remove(ring, cell);
             }
         }
+        // NOLINTEND(bugprone-branch-clone)
     }
 
     /// Calls `visit(slot)` for each living item, oldest first, until it returns false. Whatever was pushed before the call and

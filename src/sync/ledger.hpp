@@ -92,8 +92,11 @@ public:
                 head = again;
                 continue;
             }
-            if (scratch == nil && (scratch = provide()) == nil) {
-                return false;
+            if (scratch == nil) {
+                scratch = provide();
+                if (scratch == nil) {
+                    return false;
+                }
             }
             auto* const mine = records(scratch);
             for (std::size_t i = 0; i < count; ++i) {
