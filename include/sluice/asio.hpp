@@ -9,16 +9,20 @@
 #include <asio/cancellation_type.hpp>
 #include <asio/executor_work_guard.hpp>
 #include <asio/post.hpp>
+#include <asio/steady_timer.hpp>
 #include <asio/system_executor.hpp>
 
 #include <concepts>
 #include <stop_token>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
 #include <sluice/completion.hpp>
+#include <sluice/detail/asio_clock.hpp>
 #include <sluice/detail/asio_wait.hpp>
 #include <sluice/detail/awaiting.hpp>
+#include <sluice/turn_gate.hpp>
 
 namespace sluice {
 
@@ -93,6 +97,27 @@ auto async_wait(Source source, Token&& token) {
     return async_wait(::asio::system_executor(), std::move(source), std::stop_source(std::nostopstate),
                       std::forward<Token>(token));
 }
+
+/// Waits for a turn of a gate: `Result<TurnTicket> turn = co_await sluice::async_turn(gate, "alice", asio::use_awaitable);`.
+/// async_wait() of TurnGate::turn(), with all that is said there; a cancellation slot leaves the queue, and then the
+/// outcome is `cancelled`: the ticket is not lost, for there is none. `session` must stay until the wait has begun.
+template <class Executor, class Token>
+auto async_turn(const Executor& fallback, TurnGate& gate, std::string_view session, Token&& token) {
+    return async_wait(fallback, gate.turn(session), std::forward<Token>(token));
+}
+template <class Token>
+auto async_turn(TurnGate& gate, std::string_view session, Token&& token) {
+    return async_wait(::asio::system_executor(), gate.turn(session), std::forward<Token>(token));
+}
+
+/// A Clock for a gate (TurnGateConfig::clock) whose timers are an Asio program's: `AsioClock clock(io.get_executor());`. So the
+/// gate's expiry and the end of its pauses are told on threads that run that context, and it starts no thread of its own.
+///
+/// It must outlive the gates that have it, and not the context. While a timer is set (a gate sets one when somebody
+/// begins to wait, and during a pause) the context has outstanding work, so its run() does not return. A context that nobody
+/// runs is a clock whose timers never run out. A call that throws leaves run(); a gate's do not.
+/// **Thread**: any. **Memory**: an allocation for each timer that is set, and what Asio takes.
+using AsioClock = detail::AsioClock<::asio::steady_timer>;
 
 /// A Poster for resume_on() and then_on(): what it is given runs on `executor`.
 template <class Executor>

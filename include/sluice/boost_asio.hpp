@@ -9,6 +9,7 @@
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/system_executor.hpp>
 #include <boost/asio/version.hpp>
 #if BOOST_ASIO_VERSION >= 101900
@@ -18,11 +19,14 @@
 
 #include <concepts>
 #include <stop_token>
+#include <string_view>
 #include <type_traits>
 
 #include <sluice/completion.hpp>
+#include <sluice/detail/asio_clock.hpp>
 #include <sluice/detail/asio_wait.hpp>
 #include <sluice/detail/awaiting.hpp>
+#include <sluice/turn_gate.hpp>
 
 namespace sluice {
 
@@ -96,6 +100,19 @@ auto async_wait(Source source, Token&& token) {
     return async_wait(::boost::asio::system_executor(), std::move(source), std::stop_source(std::nostopstate),
                       std::forward<Token>(token));
 }
+
+/// As in <sluice/asio.hpp>.
+template <class Executor, class Token>
+auto async_turn(const Executor& fallback, TurnGate& gate, std::string_view session, Token&& token) {
+    return async_wait(fallback, gate.turn(session), std::forward<Token>(token));
+}
+template <class Token>
+auto async_turn(TurnGate& gate, std::string_view session, Token&& token) {
+    return async_wait(::boost::asio::system_executor(), gate.turn(session), std::forward<Token>(token));
+}
+
+/// As in <sluice/asio.hpp>.
+using AsioClock = detail::AsioClock<::boost::asio::steady_timer>;
 
 /// A Poster for resume_on() and then_on(): what it is given runs on `executor`.
 template <class Executor>

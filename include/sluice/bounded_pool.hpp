@@ -9,13 +9,17 @@
 #include <functional>
 #include <new>
 #include <optional>
+#include <stop_token>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 
+#include <sluice/detail/awaiting.hpp>
+#include <sluice/detail/continuation.hpp>
 #include <sluice/detail/job_handle.hpp>
 #include <sluice/detail/payload.hpp>
 #include <sluice/detail/pool_ref.hpp>
+#include <sluice/detail/room_wait.hpp>
 #include <sluice/error.hpp>
 #include <sluice/job.hpp>
 #include <sluice/pool_config.hpp>
@@ -81,6 +85,95 @@ private:
 template <class F>
 concept PoolJob = std::constructible_from<std::decay_t<F>, F> && std::invocable<std::decay_t<F>&&>;
 
+/// An item that is enqueued once it is awaited: by `co_await`, by resume_on(), or by async_wait() of an Asio adapter. See
+/// BoundedPool::enqueue_when_room().
+///
+/// **Thread**: one at a time, and it is moved only before it is awaited. A coroutine that is suspended here may be destroyed as
+/// long as its item has not been admitted or refused. The item then leaves the line, or was admitted in the same moment.
+template <class F>
+class ItemWait : public detail::CoAwaitable<ItemWait<F>, Result<PoolItem>> {
+public:
+    ItemWait(ItemWait&& other) noexcept
+        : pool_(other.pool_), lane_(other.lane_), meta_(other.meta_), stop_(std::move(other.stop_)) {
+        take_job(other);
+    }
+    ItemWait& operator=(ItemWait&& other) noexcept {
+        pool_ = other.pool_;
+        lane_ = other.lane_;
+        meta_ = other.meta_;
+        stop_ = std::move(other.stop_);
+        take_job(other);
+        return *this;
+    }
+    ~ItemWait() = default;
+
+private:
+    friend class BoundedPool;
+    template <class Source, class Post>
+    friend class detail::Awaiter;
+    template <class Net, class Source, class Handler, class Fallback>
+    friend class detail::AsioWait;
+
+    template <class G>
+    ItemWait(detail::Pool& pool, PoolLane lane, const ItemMeta& meta, G&& job, std::stop_token stop)
+        : pool_(&pool),
+          lane_(lane),
+          meta_(meta),
+          job_(std::in_place, std::forward<G>(job)),
+          stop_(std::move(stop)) {}
+
+    void take_job(ItemWait& other) noexcept {  // a closure need not be assignable
+        job_.reset();
+        if (other.job_)
+            job_.emplace(*std::move(other.job_));
+        other.job_.reset();
+    }
+
+    // What Awaiter and AsioWait ask of what they wait for.
+    [[nodiscard]] static bool ready() noexcept {
+        return false;  // nothing was asked for yet
+    }
+    [[nodiscard]] bool valid() const noexcept {
+        return job_.has_value();
+    }
+    [[nodiscard]] bool attach(detail::Continuation& continuation) noexcept {
+        using Payload = detail::OneStep<F, void, void>;
+        const detail::ItemRequest request{lane_,           &meta_,           &Payload::ops,
+                                          sizeof(Payload), alignof(Payload), detail::JobHandle::forever};
+        wait_.emplace(*pool_);
+        void* const memory = wait_->reserve(request, stop_);
+        if (memory == nullptr)
+            return false;
+        ::new (memory) Payload(*std::move(job_));
+        job_.reset();
+        return wait_->enter(request, std::move(stop_), continuation);
+    }
+    bool take_back_continuation() noexcept {
+        return wait_->take_back();
+    }
+    [[nodiscard]] Result<PoolItem> take_ready() noexcept {
+        if (!wait_)
+            return Result<PoolItem>(std::unexpect, Error({.code = ErrorCode::no_state}));
+        auto item = wait_->take();
+        if (!item)
+            return Result<PoolItem>(std::unexpect, std::move(item).error());
+        return PoolItem(*std::move(item));
+    }
+    [[nodiscard]] Result<PoolItem> take_for_callback() noexcept {
+        return take_ready();
+    }
+    [[nodiscard]] Result<PoolItem> take_given_up() noexcept {
+        return take_ready();
+    }
+
+    detail::Pool* pool_;
+    PoolLane lane_;
+    ItemMeta meta_;
+    std::optional<F> job_;
+    std::stop_token stop_;
+    std::optional<detail::RoomWait> wait_;
+};
+
 /// Runs jobs on a fixed set of workers. Lanes have priorities and bounds, so a burst in one neither starves another nor
 /// fills the memory; who does not get in is told at once which bound was in the way. `docs/guide/bounded_pool.md`.
 ///
@@ -125,6 +218,25 @@ public:
     [[nodiscard]] Result<PoolItem> enqueue_for(std::chrono::duration<Rep, Period> patience, PoolLane lane,
                                                const ItemMeta& meta, F&& job) {
         return enqueue_within(detail::JobHandle::nanoseconds(patience), lane, meta, std::forward<F>(job));
+    }
+
+    /// `Result<PoolItem> item = co_await pool.enqueue_when_room(lane, meta, job, stop);`: enqueue_for() for a coroutine, which
+    /// holds no thread meanwhile (P13). Those who wait in a lane are admitted in the order in which they came, threads and
+    /// coroutines alike. Also `.resume_on(post)`, and sluice::async_wait() in a program of Asio. Nothing is
+    /// asked for before it is awaited; the ids must stay until then. The job goes on its way when it is admitted, however
+    /// late the coroutine goes on. There is no patience, for the pool has no timer: a timer of yours requests `stop`.
+    ///
+    /// **Thread**: the coroutine goes on where room was made, in a pool's worker before its next item, in a cancellation,
+    /// in shutdown(), or where the stop was requested. Go on elsewhere with resume_on(), and do so for whatever takes
+    /// long. It may be a job of the pool. It must not destroy the pool inside a call of the pool that told it.
+    /// **Errors**: those of enqueue(), but `queue_full`; `cancelled` when the stop was requested before the item was
+    /// admitted: then the job is destroyed without having been run, on the thread that let it go.
+    /// **Memory**: none but a slot of the pool (some 500 bytes, used again) for each that waits. How many may is not bounded.
+    template <PoolJob F>
+        requires std::is_nothrow_move_constructible_v<std::decay_t<F>>
+    [[nodiscard("an item is enqueued when it is awaited")]] ItemWait<std::decay_t<F>> enqueue_when_room(
+        PoolLane lane, const ItemMeta& meta, F&& job, std::stop_token stop = {}) {
+        return {*pool_, lane, meta, std::forward<F>(job), std::move(stop)};
     }
 
     /// As enqueue(), without a handle.

@@ -18,7 +18,7 @@ struct PoolRefused {
     std::uint64_t never_fits = 0;  ///< larger than the whole budget of bytes
     std::uint64_t waiters = 0;     ///< others waited for room in their lane
     std::uint64_t shut_down = 0;
-    std::uint64_t other = 0;  ///< an argument out of its range, no memory
+    std::uint64_t other = 0;  ///< an argument out of its range, no memory, withdrawn while it waited
     [[nodiscard]] std::uint64_t all() const noexcept {
         return total + lane + bytes + never_fits + waiters + shut_down + other;
     }
@@ -40,7 +40,7 @@ struct PoolTotals {
 struct PoolLaneSnapshot {
     std::string name;
     std::uint64_t queued = 0;
-    std::uint64_t waiting = 0;  ///< threads that wait for room in it
+    std::uint64_t waiting = 0;  ///< threads and coroutines that wait for room in it
     std::uint64_t limit = 0;
     PoolRefused refused;
     /// Age of the item that has been queued longest, if any is queued.

@@ -15,6 +15,7 @@
 #include <sluice/turn_config.hpp>
 #include <sluice/turn_snapshot.hpp>
 #include <sluice/turn_ticket.hpp>
+#include <sluice/turn_wait.hpp>
 
 namespace sluice {
 
@@ -35,12 +36,6 @@ struct TurnRequest {
     std::move_only_function<void(const Error&)> on_dropped = nullptr;
     /// Its place has changed: 1 is next. Told in order, never one that is older than what was told before (T7).
     std::move_only_function<void(std::size_t)> on_position_changed = nullptr;
-};
-
-/// One waiting turn by name, for leave(). Plain data; harmless when the turn waits no more.
-struct TurnPlace {
-    std::uint32_t index = ~std::uint32_t{0};
-    std::uint32_t generation = 0;
 };
 
 /// The turn waits.
@@ -91,6 +86,17 @@ public:
     /// `deadline_exceeded`, `cancelled` when the stop is requested or the session cancelled, `shut_down`; `would_deadlock`
     /// instead of waiting inside a callback of this gate.
     [[nodiscard]] Result<TurnTicket> wait(std::string_view session = {}, std::stop_token stop = {});
+
+    /// `Result<TurnTicket> turn = co_await gate.turn(session, stop);`: submit() for a coroutine, which holds no thread meanwhile
+    /// (T15). Also `.resume_on(post)`, and sluice::async_wait() or async_turn() in a program of Asio. Nothing is asked
+    /// for before it is awaited; `session` must stay until then.
+    ///
+    /// **Thread**: the coroutine goes on where its outcome came about, as TurnRequest's callbacks do: where a ticket was
+    /// released, where the stop was requested, or on the clock's thread. Go on elsewhere with resume_on(), and do so for
+    /// whatever takes long: whoever made room waits for it. **Errors**: those of wait(), but `would_deadlock`.
+    /// **Memory**: none; what waits lies in the coroutine's frame. **Cost**: a ticket that is there suspends nothing.
+    [[nodiscard("a turn is asked for when it is awaited")]] TurnWait turn(std::string_view session = {},
+                                                                          std::stop_token stop = {}) noexcept;
 
     /// One waiting turn leaves the queue; false: it does not wait any more. **Progress**: lock-free.
     bool leave(TurnPlace place) noexcept;

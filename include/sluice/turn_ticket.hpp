@@ -1,4 +1,4 @@
-// What a turn gate hands out: a ticket for one turn, a permit for one session.
+// What a turn gate hands out: a ticket for one turn, a place in its queue, a permit for one session.
 #pragma once
 
 #include <chrono>
@@ -56,6 +56,12 @@ private:
 
     detail::GateState* gate_ = nullptr;
     std::int64_t started_at_ = 0;  // only if the limit is adaptive
+};
+
+/// One waiting turn by name, for leave(). Plain data; harmless when the turn waits no more.
+struct TurnPlace {
+    std::uint32_t index = ~std::uint32_t{0};
+    std::uint32_t generation = 0;
 };
 
 /// One live session (T11). Gives its place back when it is released or destroyed, whichever comes first.

@@ -131,16 +131,21 @@ void GateState::guarded(Call&& call) noexcept {
     }
 }
 
-Error GateState::outcome_error(WaiterPhase outcome) {
-    switch (outcome) {
-        case WaiterPhase::expired:
-            return Error({.code = ErrorCode::deadline_exceeded,
-                          .message = "the turn waited for max_queue_wait, so it was dropped from the queue"});
-        case WaiterPhase::shut_down:
-            return Error(
-                {.code = ErrorCode::shut_down, .message = "the gate was shut down while the turn waited"});
-        default:
-            return Error({.code = ErrorCode::cancelled, .message = "the turn was cancelled while it waited"});
+// noexcept: a waiter whose error could not be put into words would wait for ever.
+Error GateState::outcome_error(WaiterPhase outcome) noexcept {
+    ErrorCode code = ErrorCode::cancelled;
+    const char* sentence = "the turn was cancelled while it waited";
+    if (outcome == WaiterPhase::expired) {
+        code = ErrorCode::deadline_exceeded;
+        sentence = "the turn waited for max_queue_wait, so it was dropped from the queue";
+    } else if (outcome == WaiterPhase::shut_down) {
+        code = ErrorCode::shut_down;
+        sentence = "the gate was shut down while the turn waited";
+    }
+    try {
+        return Error({.code = code, .message = sentence});
+    } catch (...) {
+        return Error({.code = code});
     }
 }
 

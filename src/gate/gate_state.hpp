@@ -15,7 +15,7 @@
 // Callbacks. A caller that is inside a callback of the same gate already (a *frame* is on its stack) leaves what it has to tell to
 // that frame, so callbacks never nest, however many turns end inside them.
 //
-// Memory. `refs_` counts: the gate itself; all tickets together; each session permit, set timer and *visit*. A visit is a caller that may ask
+// Memory. `refs_` counts: the gate itself; all tickets together; each session permit, set timer, queued TurnWait and *visit*. A visit is a caller that may ask
 // for the baton. The last ticket after the gate's end drops the tickets' share: `deserted` and in_flight == 0 in the word. So a ticket
 // costs no count of its own. `inside_` counts visits alone; the closer waits until only its own are left.
 
@@ -89,11 +89,21 @@ public:
 
     // leaving.cpp
     bool leave(TurnPlace place) noexcept;
+    /// As leave(), and its callbacks are destroyed: none of them will be called. Not for a turn that listens for positions.
+    [[nodiscard]] bool take_back(TurnPlace place) noexcept;
     std::size_t cancel_session(std::string_view session) noexcept;
     std::size_t expire_stale() noexcept;
 
     // wait.cpp
     [[nodiscard]] Result<TurnTicket> wait(std::string_view session, const std::stop_token& stop);
+    /// Without memory, the code only.
+    [[nodiscard]] static Error outcome_error(core::WaiterPhase outcome) noexcept;
+
+    /// A reference, for a wait that may outlive the gate. From one that is held, or inside a call of the gate.
+    void add_ref() noexcept {
+        refs_.fetch_add(1, sync::memory_order_relaxed);  // relaxed: from a reference that is held
+    }
+    void unref() noexcept;
 
     // pause.cpp
     void note_rate_limit(std::chrono::nanoseconds retry_after) noexcept;
@@ -198,7 +208,6 @@ private:
     void guarded(Call&& call) noexcept;
     [[nodiscard]] Frame* frame_here() noexcept;
     [[nodiscard]] bool inside_callback() noexcept;
-    [[nodiscard]] static Error outcome_error(core::WaiterPhase outcome);
 
     // limit.cpp
     void turn_took(std::int64_t started_at) noexcept;
@@ -218,11 +227,6 @@ private:
     [[nodiscard]] std::int64_t now() const noexcept {
         return (config_.clock->now() - began_).count();
     }
-
-    void add_ref() noexcept {
-        refs_.fetch_add(1, sync::memory_order_relaxed);  // relaxed: from a reference that is held
-    }
-    void unref() noexcept;
 
     [[nodiscard]] auto links() noexcept {
         return [this](std::uint32_t index) -> sync::atomic<std::uint32_t>& { return waiters_[index].link; };

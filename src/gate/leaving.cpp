@@ -4,6 +4,7 @@
 #include "gate/gate_state.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <functional>
 
 namespace sluice::detail {
@@ -54,6 +55,19 @@ bool GateState::leave(TurnPlace place) noexcept {
     const WaiterWord seen{waiters_[place.index].word.load(memory_order_acquire)};
     if (seen.generation() != place.generation || !drop(place.index, seen, WaiterPhase::cancelled, visit.mail))
         return false;
+    have_left(1, GateCounts::cancelled, visit.mail);
+    return true;
+}
+
+bool GateState::take_back(TurnPlace place) noexcept {
+    Visit visit(*this);
+    const WaiterWord seen{waiters_[place.index].word.load(memory_order_acquire)};  // as in leave()
+    Mail mine;
+    if (seen.generation() != place.generation || !drop(place.index, seen, WaiterPhase::cancelled, mine))
+        return false;
+    // Nobody else is its courier: only positions make one of a waiter that waits.
+    assert(mine.first == place.index);
+    static_cast<void>(take_calls(place.index));
     have_left(1, GateCounts::cancelled, visit.mail);
     return true;
 }

@@ -5,6 +5,8 @@
 
 #include "pool/pool.hpp"
 
+#include <sluice/detail/continuation.hpp>
+
 #include <functional>
 #include <utility>
 
@@ -55,6 +57,7 @@ std::size_t Pool::cancel_wanted(const CancelWanted& wanted, std::size_t most) no
     if (!wanted.all && call == 0 && group == 0)
         return 0;
     std::size_t cancelled = 0;
+    const ContinuationsHeld held;  // who is let in meanwhile goes on when the lanes have been gone through
     auto all = items();
     for (auto& lane : lanes_) {
         lane->queue.for_each(all, [&](std::uint32_t index) {
@@ -114,6 +117,13 @@ void Pool::free_slot(PoolSlot& slot) noexcept {
 void Pool::free_payload(PoolSlot& slot) noexcept {
     if (slot.payload_bytes != 0)
         resource_->deallocate(slot.payload, std::exchange(slot.payload_bytes, 0), slot.payload_alignment);
+}
+
+// A slot whose item never got in.
+void Pool::take_apart(PoolSlot& slot) noexcept {
+    slot.ops->destroy_closure(slot.payload);
+    free_payload(slot);
+    free_slot(slot);
 }
 
 // The handle lets go: of an item that has not ended to whoever ends it, otherwise the slot is free.

@@ -20,20 +20,27 @@ std::uint64_t hash_of(std::string_view id) noexcept {
 
 }  // namespace
 
-PoolSlot* Pool::admit(const ItemRequest& request, Error& refusal) {
+// What no state of the pool would admit.
+bool Pool::out_of_range(const ItemRequest& request, Error& refusal) {
     const ItemMeta& meta = *request.meta;
-    if (request.lane.index >= limits_.lanes || meta.call_id.size() + meta.group_id.size() > max_name_bytes) {
-        other_refusals_.fetch_add(1, memory_order_relaxed);  // a count
-        const bool lane = request.lane.index >= limits_.lanes;
-        refusal = Error(
-            {.code = ErrorCode::invalid_argument,
-             .request_id = meta.call_id,
-             .message = lane ? "the pool has no such lane" : "call_id and group_id are too long together",
-             .limit = lane ? LimitHit{"lanes", limits_.lanes, request.lane.index}
-                           : LimitHit{"max_name_bytes", max_name_bytes,
-                                      meta.call_id.size() + meta.group_id.size()}});
+    const bool lane = request.lane.index >= limits_.lanes;
+    if (!lane && meta.call_id.size() + meta.group_id.size() <= max_name_bytes)
+        return false;
+    other_refusals_.fetch_add(1, memory_order_relaxed);  // a count
+    refusal =
+        Error({.code = ErrorCode::invalid_argument,
+               .request_id = meta.call_id,
+               .message = lane ? "the pool has no such lane" : "call_id and group_id are too long together",
+               .limit = lane ? LimitHit{"lanes", limits_.lanes, request.lane.index}
+                             : LimitHit{"max_name_bytes", max_name_bytes,
+                                        meta.call_id.size() + meta.group_id.size()}});
+    return true;
+}
+
+PoolSlot* Pool::admit(const ItemRequest& request, Error& refusal) {
+    if (out_of_range(request, refusal))
         return nullptr;
-    }
+    const ItemMeta& meta = *request.meta;
     // A job of the pool that waited for room would be missing where room is made.
     const bool may_wait = request.patience_ns != 0;
     const bool waits = may_wait && !on_own_thread();

@@ -17,6 +17,8 @@
 #include "platform/thread.hpp"
 #include "pool/pool.hpp"
 
+#include <sluice/detail/continuation.hpp>
+
 #include <algorithm>
 #include <bit>
 #include <new>
@@ -127,6 +129,7 @@ void Pool::release() noexcept {
 }
 
 void Pool::shut_down(Shutdown mode) noexcept {
+    const ContinuationsHeld held;  // coroutines that wait for room are told, and go on, when all is done here
     PoolSlot* slot = slots_.take();
     while (slot == nullptr) {  // no memory: some item's slot will be free again
         platform::yield();

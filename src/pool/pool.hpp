@@ -6,7 +6,7 @@
 //   enqueuer   enqueue.cpp: is admitted by a change of the ledger, fills a slot, pushes it into its lane, calls a worker
 //   worker     worker.cpp: claims an item by its slot's word, changes the ledger, runs it
 //   canceller  cancel.cpp: as the worker, but destroys the closure; also whoever discards at the end
-//   waiter     room.cpp: sleeps until there is room; waiting.cpp: until nothing is left to do
+//   waiter     room.cpp: sleeps until there is room, room_wait.cpp: is a coroutine; waiting.cpp: until nothing is left to do
 //   observer   snapshot.cpp: reads
 //
 // One item, step by step, and the word that decides each: *admitted* (ledger), *queued* (slot), *reachable* (cell of the
@@ -79,6 +79,7 @@ public:
 
 private:
     friend class PoolWorker;
+    friend class RoomWait;
     using Verdict = core::Verdict;
     using Phase = core::ItemPhase;
 
@@ -127,6 +128,7 @@ private:
     }
 
     // enqueue.cpp
+    [[nodiscard]] bool out_of_range(const ItemRequest& request, Error& refusal);
     [[nodiscard]] PoolSlot* take_slot(const ItemRequest& request) noexcept;
     void fill(PoolSlot& slot, const ItemRequest& request) noexcept;
     [[nodiscard]] Error refusal_of(const ItemRequest& request, Verdict verdict,
@@ -141,6 +143,7 @@ private:
     void settle(PoolSlot& slot, std::uint64_t step) noexcept;
     void free_slot(PoolSlot& slot) noexcept;
     void free_payload(PoolSlot& slot) noexcept;
+    void take_apart(PoolSlot& slot) noexcept;
 
     // take.cpp: what a worker takes, and who is called for what is there
     [[nodiscard]] PoolSlot* take(std::uint32_t lanes, std::uint32_t kind) noexcept;
@@ -196,7 +199,7 @@ private:
 
     // Waiting for room.
     RoomLine room_;
-    sync::atomic<std::uint32_t> inside_line_{0};  ///< threads that wait, or are on their way out
+    sync::atomic<std::uint32_t> inside_line_{0};  ///< those who wait, or are on their way out
 
     // Waiting for nothing to be left.
     alignas(sync::cache_line) sync::atomic<std::uint32_t> idle_waiters_{0};

@@ -2,13 +2,17 @@
 
 #include "pool/pool.hpp"
 
+#include <sluice/detail/continuation.hpp>
+
+#include <utility>
+
 namespace sluice::detail {
 
 // Returns admitted, or why the waiter was let go. It is counted in the record already.
 core::Verdict Pool::wait_for_room(PoolSlot& slot, const ItemRequest& request) noexcept {
     const std::int64_t patience = request.patience_ns;
     const std::int64_t deadline = patience < 0 ? 0 : sync::now_ns() + patience;
-    RoomWaiter self{.slot = slot, .lane = request.lane.index, .bytes = request.meta->bytes};
+    RoomWaiter self{.slot = &slot, .lane = request.lane.index, .bytes = request.meta->bytes};
     room_.arrive(self);
     serve_room();  // there may be room since it was refused
     for (;;) {
@@ -36,11 +40,32 @@ core::Verdict Pool::wait_for_room(PoolSlot& slot, const ItemRequest& request) no
 void Pool::serve_room() noexcept {
     if (!room_.baton.ask())
         return;
+    RoomWaiter* awaited =
+        nullptr;  // those who are to be told once the baton is free: it calls for users' code
+    RoomWaiter** last = &awaited;
     do {
         room_.collect();
-        for (std::uint32_t lane = 0; lane < limits_.lanes; ++lane)
-            room_.serve(lane, [this](RoomWaiter& waiter, bool first) { return let_in(waiter, first); });
+        for (std::uint32_t lane = 0; lane < limits_.lanes; ++lane) {
+            room_.serve(lane, [&](RoomWaiter& waiter, bool first) {
+                const bool is_awaited =
+                    waiter.awaited;  // read first: a thread's waiter is gone when it was let in
+                const bool over = let_in(waiter, first);
+                if (over && is_awaited) {
+                    waiter.next = nullptr;
+                    *last = &waiter;
+                    last = &waiter.next;
+                }
+                return over;
+            });
+        }
     } while (!room_.baton.put_down());
+    const ContinuationsHeld
+        held;  // coroutines go on when all is done here, in the order in which they were let in
+    while (awaited != nullptr) {
+        auto& wait = static_cast<RoomWait&>(*std::exchange(awaited, awaited->next));
+        if (Continuation* const goes_on = wait.settle())
+            run_continuation(*goes_on);
+    }
     ended();  // the record has changed under those who ask whether nothing is left
 }
 
@@ -61,15 +86,17 @@ bool Pool::let_in(RoomWaiter& waiter, bool first) noexcept {
         return over;
     };
     // The waiter's own scratch: it sleeps meanwhile.
-    (void)ledger_.change(records(), record_words_, record, waiter.slot.scratch, step,
+    (void)ledger_.change(records(), record_words_, record, waiter.slot->scratch, step,
                          [] { return sync::Ledger::nil; });
     if (!over)
         return false;
     waiter.verdict = verdict;
     const std::uint32_t outcome = verdict == Verdict::admitted ? RoomWaiter::admitted : RoomWaiter::left;
     // release: partner of the waiter's acquire. From here on the waiter may be gone; the wake-up needs only its address.
+    const bool sleeps = !waiter.awaited;
     waiter.state.exchange(outcome, sync::memory_order_release);
-    sync::wake_one(waiter.state);
+    if (sleeps)
+        sync::wake_one(waiter.state);
     return true;
 }
 

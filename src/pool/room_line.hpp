@@ -2,36 +2,27 @@
 
 // Those who wait for room (P13): a line for each lane, first come first served.
 //
-// Roles. *Waiter*: a thread inside enqueue_for that was refused for now; it counted itself as waiting in the record, in the
-// same step that refused it, so from then on no newcomer of its lane overtakes it. *Holder*: whoever has the baton; it
+// Roles. *Waiter*: a thread inside enqueue_for, or a coroutine, that was refused for now; it counted itself as waiting in the
+// record, in the same step that refused it, so from then on no newcomer of its lane overtakes it. *Holder*: whoever has the baton; it
 // alone touches the lines, and admits on behalf of the waiters, whose slots lend it their scratch records. Anybody who gives
 // room back while the record says that somebody waits asks for the baton.
 // Invariant: when room was given back, or a waiter came or wants to leave, then somebody holds the baton who has not looked
 // since, or will ask for it: a waiter asks after it has put itself where a holder finds it.
 // A waiter's memory is its thread's stack. The holder's last touch is the exchange of `state` (and a wake-up, which needs no
-// more than the address); a waiter whose time is over asks to be let go, and stays until it is.
+// more than the address); a waiter whose time is over asks to be let go, and stays until it is. A coroutine's lies in its
+// frame; the holder tells it once it has put the baton down, and room_wait.cpp says what is touched until when.
 
 #include "pool/slot.hpp"
 #include "sync/atomic.hpp"
 #include "sync/baton.hpp"
 #include "sync/cache_line.hpp"
 
+#include <sluice/detail/room_wait.hpp>
+
 #include <array>
 #include <cstdint>
 
 namespace sluice::detail {
-
-struct RoomWaiter {
-    enum State : std::uint32_t { waiting, leaving, admitted, left };
-
-    PoolSlot& slot;
-    const std::uint32_t lane;
-    const std::uint64_t bytes;
-    sync::atomic<std::uint32_t> state{waiting};  ///< slept on
-    core::Verdict verdict =
-        core::Verdict::waiters;  ///< why it was let go; the holder's until `state` says so
-    RoomWaiter* next = nullptr;  ///< the waiter's until it has arrived, then the holder's
-};
 
 class RoomLine {
 public:

@@ -3,14 +3,17 @@
 //         counter counts.
 #include <sluice/turn_gate.hpp>
 
+#include "executor/coroutine.hpp"
 #include "support/malloc_counter.hpp"
 #include "support/sanitizers.hpp"
 
 #include <doctest/doctest.h>
 
+#include <coroutine>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <variant>
 
 #if defined(__linux__)
@@ -36,7 +39,52 @@ CallCounts around(auto&& work) {
     return call_counts() - before;
 }
 
+/// Suspends until it is resumed by hand.
+struct Pause {
+    std::coroutine_handle<>& here;
+    [[nodiscard]] static bool await_ready() noexcept {
+        return false;
+    }
+    void await_suspend(std::coroutine_handle<> coroutine) const noexcept {
+        here = coroutine;
+    }
+    static void await_resume() noexcept {}
+};
+
+/// One frame, allocated at its start, that takes turn after turn. It ends with an error.
+test::Detached takes_turns(TurnGate& gate, std::stop_token stop, std::size_t& taken,
+                           std::coroutine_handle<>& paused) {
+    for (;;) {
+        co_await Pause{paused};
+        const Result<TurnTicket> turn = co_await gate.turn("s", stop);
+        if (!turn)
+            co_return;
+        ++taken;
+    }
+}
+
 }  // namespace
+
+TEST_CASE("T15 T13: awaiting a turn, with a stop that may come, allocates nothing and locks nothing" *
+          doctest::skip(!call_counting_available())) {
+    ManualClock clock;
+    TurnGate gate({.max_concurrent_turns = 1, .clock = &clock});
+    const std::stop_source stop;
+    std::size_t taken = 0;
+    std::coroutine_handle<> paused;
+    takes_turns(gate, stop.get_token(), taken, paused);
+    CHECK(around([&] {
+              for (int i = 0; i < 1'000; ++i) {
+                  TurnTicket held = gate.try_admit();
+                  paused.resume();  // it waits
+                  held.release();
+                  paused.resume();  // it has its turn at once
+              }
+          }) == CallCounts{});
+    CHECK(taken == 2 * 2'000);
+    gate.shutdown();
+    paused.resume();
+}
 
 TEST_CASE("T13: try_admit and release allocate nothing and lock nothing" *
           doctest::skip(!call_counting_available())) {

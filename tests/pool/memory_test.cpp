@@ -2,6 +2,7 @@
 // refusals that leave everything as it was when there is no memory.
 // Method: a counting resource under the pool, and the calls of malloc and of pthread_mutex_lock of the whole process, over
 // 100,000 items after a warm-up. Then resources that fail at the n-th call.
+#include "executor/coroutine.hpp"
 #include "pool/harness.hpp"
 
 #include "support/counting_resource.hpp"
@@ -233,4 +234,37 @@ TEST_CASE("P10: no memory: the pool is not made, or the item is refused, and not
     resource.fail_all(false);
     CHECK(pool.post(only, {}, [bulk] { static_cast<void>(bulk[5]); }));
     held.open();
+}
+
+TEST_CASE("P13 P10: awaiting room, with a stop that may come: no allocation, no mutex, no further slot" *
+          doctest::skip(!call_counting_available())) {
+    BoundedPool pool(small_pool(1, 1));
+    AllHeld held(pool);
+    const std::stop_source stop;
+    int admitted = 0;
+    PoolItem newest;
+    // One frame, allocated at its start: each item that gets in makes the next one wait.
+    [](BoundedPool& in, std::stop_token token, int& count, PoolItem& last) -> Detached {
+        for (;;) {
+            const std::array<long, 8> captured{1, 2, 3, 4, 5, 6, 7, 8};
+            const auto job = [captured] { static_cast<void>(captured); };
+            auto item = co_await in.enqueue_when_room(only, {.call_id = "call", .bytes = 5}, job, token);
+            if (!item)
+                co_return;
+            ++count;
+            last = *std::move(item);
+        }
+    }(pool, stop.get_token(), admitted, newest);
+    const auto rounds = [&] {
+        for (int i = 0; i < 1'000; ++i)
+            static_cast<void>(newest.cancel());
+    };
+    rounds();
+    const std::uint64_t slots = pool.snapshot().slots;
+    const CallCounts before = call_counts();
+    rounds();
+    CHECK(call_counts() - before == CallCounts{});
+    CHECK(pool.snapshot().slots == slots);
+    CHECK(admitted == 2'001);
+    pool.shutdown(Shutdown::cancel);
 }

@@ -176,11 +176,11 @@ private:
     F fn_;
 };
 
-/// What everything that ends with a result offers besides waiting for it. `Source` derives from this and has, for
-/// Awaiter, Callback and AsioWait: ready, valid, attach, take_back_continuation, take_ready, take_for_callback,
-/// take_given_up (after its continuation was taken back), allocate_callback, free_callback, count_callback_that_threw.
+/// What everything offers that a coroutine can wait for. `Source` derives from this and has, for Awaiter and AsioWait:
+/// ready, valid, attach, take_back_continuation, take_ready, take_for_callback, take_given_up (after its continuation was
+/// taken back).
 template <class Source, class Outcome>
-class Awaitable {
+class CoAwaitable {
 public:
     /// What is there in the end.
     using awaited_type = Outcome;
@@ -202,29 +202,11 @@ public:
         return Elsewhere<std::decay_t<Post>>{std::move(self()), std::forward<Post>(post)};
     }
 
-    /// Calls `fn(outcome)` once there is one. The handle is empty from here on.
-    ///
-    /// **Thread**: the one that ended the job, as for co_await; this one, before the call returns, if it has ended
-    /// already or was refused, but from inside a callback only once that one has returned. Callbacks that cause each
-    /// other run one after the other, so that chains of any length need no stack; one that blocks for what a later one
-    /// does waits for ever. **Errors**: what moving `fn` throws, and std::bad_alloc: the handle stays as it was. What
-    /// `fn` throws is dropped, and counted in Snapshot::callbacks_threw. `fn` is called in any case: a result that
-    /// throws when it is moved arrives as `job_threw`. **Memory**: none as long as `fn` fits into what the job's closure and result leave of
-    /// `inline_payload_bytes`; otherwise one allocation, and one for a refusal.
-    template <std::invocable<Outcome> F>
-    void then(F&& fn) && {
-        Callback<Source, RunHere, std::decay_t<F>>::start(std::move(self()), {}, std::forward<F>(fn));
-    }
-    /// As then(), and `fn` runs where `post` runs what it is given (see Poster).
-    template <Poster Post, std::invocable<Outcome> F>
-    void then_on(Post&& post, F&& fn) && {
-        Callback<Source, std::decay_t<Post>, std::decay_t<F>>::start(
-            std::move(self()), std::forward<Post>(post), std::forward<F>(fn));
-    }
-
 private:
     friend Source;
-    Awaitable() = default;
+    template <class S, class O>
+    friend class Awaitable;
+    CoAwaitable() = default;
 
     template <class Post>
     struct Elsewhere {
@@ -237,6 +219,36 @@ private:
     [[nodiscard]] Source& self() noexcept {
         return static_cast<Source&>(*this);
     }
+};
+
+/// What everything that ends with a result offers besides waiting for it. `Source` has, for Callback, beside the above:
+/// allocate_callback, free_callback, count_callback_that_threw.
+template <class Source, class Outcome>
+class Awaitable : public CoAwaitable<Source, Outcome> {
+public:
+    /// Calls `fn(outcome)` once there is one. The handle is empty from here on.
+    ///
+    /// **Thread**: the one that ended the job, as for co_await; this one, before the call returns, if it has ended
+    /// already or was refused, but from inside a callback only once that one has returned. Callbacks that cause each
+    /// other run one after the other, so that chains of any length need no stack; one that blocks for what a later one
+    /// does waits for ever. **Errors**: what moving `fn` throws, and std::bad_alloc: the handle stays as it was. What
+    /// `fn` throws is dropped, and counted in Snapshot::callbacks_threw. `fn` is called in any case: a result that
+    /// throws when it is moved arrives as `job_threw`. **Memory**: none as long as `fn` fits into what the job's closure and result leave of
+    /// `inline_payload_bytes`; otherwise one allocation, and one for a refusal.
+    template <std::invocable<Outcome> F>
+    void then(F&& fn) && {
+        Callback<Source, RunHere, std::decay_t<F>>::start(std::move(this->self()), {}, std::forward<F>(fn));
+    }
+    /// As then(), and `fn` runs where `post` runs what it is given (see Poster).
+    template <Poster Post, std::invocable<Outcome> F>
+    void then_on(Post&& post, F&& fn) && {
+        Callback<Source, std::decay_t<Post>, std::decay_t<F>>::start(
+            std::move(this->self()), std::forward<Post>(post), std::forward<F>(fn));
+    }
+
+private:
+    friend Source;
+    Awaitable() = default;
 };
 
 }  // namespace detail
