@@ -34,7 +34,8 @@ private:
 /// One frame, allocated at its start, that waits at the gate and then awaits jobs one after the other.
 Detached awaits(Actor<int> actor, Actor<int> other, Gate gate, int rounds, std::atomic<int>& wrong,
                 Reached& reached) {
-    wrong.fetch_add((co_await other.mutate([gate](int&) { gate.pass(); })) ? 0 : 1);
+    auto held = other.mutate([gate](int&) { gate.pass(); });
+    wrong.fetch_add((co_await std::move(held)) ? 0 : 1);
     const auto elsewhere = [other](auto go) { other.post_mutate([go](int&) { go(); }).value(); };
     for (int i = 0; i < rounds; ++i) {
         const Result<int> here = co_await actor.mutate([](int& n) { return ++n; });

@@ -194,10 +194,11 @@ TEST_CASE("E19 a coroutine that waits may be destroyed as long as its job has no
             auto actor = executor.add_actor("a", 0);
             const Gate gate;
             auto waits = [](Actor<int> on, Gate held, Tracked /*mine*/, Tracked::Counts& made) -> Detached {
-                auto result = co_await on.read([held, &made](const int&) {
+                auto job = on.read([held, &made](const int&) {
                     held.pass();
                     return Tracked(made);
                 });
+                auto result = co_await std::move(job);
                 static_cast<void>(result);
                 std::abort();  // it was destroyed
             }(actor, gate, Tracked(frames), results);
