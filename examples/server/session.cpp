@@ -45,10 +45,6 @@ asio::awaitable<std::string> answer(Documents& documents, const Scan& request) {
         : error_line(outcome.result.error());
 }
 
-asio::awaitable<std::string> answer(Documents& /*documents*/, const Malformed& /*request*/) {
-    co_return "error malformed set DOCUMENT KEY VALUE | get DOCUMENT KEY | scan DOCUMENT PREFIX | quit";
-}
-
 }  // namespace
 
 asio::awaitable<void> Sessions::serve(asio::ip::tcp::socket socket, Documents& documents) {
@@ -70,27 +66,32 @@ asio::awaitable<void> Sessions::talk(asio::ip::tcp::socket& socket, Documents& d
                                             asio::redirect_error(use_awaitable, error));
         if (error)
             co_return;  // the client has gone, or its line is too long
-        const Request request = parse(std::string_view(received).substr(0, length));
+        Request request = parse(std::string_view(received).substr(0, length));
         received.erase(0, length);
         if (std::holds_alternative<Quit>(request))
             co_return;
 
-        // A turn gate in front goes here: wait for a turn, hold it until the answer is there.
-        std::string reply;
-        if (const auto* set = std::get_if<Set>(&request))
-            reply = co_await answer(documents, *set);
-        else if (const auto* get = std::get_if<Get>(&request))
-            reply = co_await answer(documents, *get);
-        else if (const auto* scan = std::get_if<Scan>(&request))
-            reply = co_await answer(documents, *scan);
-        else
-            reply = co_await answer(documents, Malformed{});
-
+        std::string reply = co_await answer_in_turn(documents, std::move(request));
         reply += '\n';
         co_await asio::async_write(socket, asio::buffer(reply), asio::redirect_error(use_awaitable, error));
         if (error)
             co_return;
     }
+}
+
+// The turn is held until the answer is there, and not while the client takes it: a slow one is in nobody's way. Who gets no
+// turn (the line is full, it took too long, the server ends) has had nothing done.
+asio::awaitable<std::string> Sessions::answer_in_turn(Documents& documents, Request request) {
+    if (std::holds_alternative<Malformed>(request))
+        co_return "error malformed set DOCUMENT KEY VALUE | get DOCUMENT KEY | scan DOCUMENT PREFIX | quit";
+    const sluice::Result<sluice::TurnTicket> turn = co_await sluice::async_turn(gate_, {}, use_awaitable);
+    if (!turn)
+        co_return error_line(turn.error());
+    if (const auto* set = std::get_if<Set>(&request))
+        co_return co_await answer(documents, *set);
+    if (const auto* get = std::get_if<Get>(&request))
+        co_return co_await answer(documents, *get);
+    co_return co_await answer(documents, std::get<Scan>(request));
 }
 
 void Sessions::stop() {

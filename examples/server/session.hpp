@@ -6,6 +6,9 @@
 
 #include <cstddef>
 #include <set>
+#include <string>
+
+#include <sluice/turn_gate.hpp>
 
 #include "documents.hpp"
 
@@ -14,6 +17,9 @@ namespace server {
 /// The open connections, for the server's end. One thread's, that of the io_context.
 class Sessions {
 public:
+    /// Each request waits for a turn of `gate`, and is answered with an error if it gets none.
+    explicit Sessions(sluice::TurnGate& gate) : gate_(gate) {}
+
     /// Serves a connection until its end.
     [[nodiscard]] asio::awaitable<void> serve(asio::ip::tcp::socket socket, Documents& documents);
 
@@ -28,6 +34,9 @@ public:
 private:
     [[nodiscard]] asio::awaitable<void> talk(asio::ip::tcp::socket& socket, Documents& documents);
 
+    [[nodiscard]] asio::awaitable<std::string> answer_in_turn(Documents& documents, Request request);
+
+    sluice::TurnGate& gate_;
     std::set<asio::ip::tcp::socket*> sockets_;
     bool stopping_ = false;
 };

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """server_test.py SERVER [SEED]: drives the example server as hundreds of clients do, kills some, and ends it by SIGTERM.
 
-Goal: every write that was taken is answered or refused, none is lost or applied twice, and SIGTERM with work in flight ends
-the server with exit code 0 within seconds.
+Goal: every write that was taken is answered or refused, none is lost or applied twice, one that was refused is not applied, and
+SIGTERM with work in flight ends the server with exit code 0 within seconds.
 Method: every write has a key of its own, so the server's dump says how often it was applied. Some clients go in the middle
-of a request, some do not read their answers. The second run gets its SIGTERM while all clients write.
+of a request, some do not read their answers. The second run gets its SIGTERM while all clients write. In the third and fourth the gate in front lets two
+requests in and keeps eight in line, so that most are refused; the fourth is the second again.
 """
 
 import asyncio
@@ -27,6 +28,7 @@ class Tally:
     def __init__(self):
         self.answered = {}   # (document, key) -> value of writes that were answered with ok
         self.refused = set()
+        self.errors = set()  # the codes that refusals had
         self.unknown = {}    # sent, and neither answered nor refused: the connection ended first
         self.wrong = []
         self.killed = 0
@@ -70,6 +72,7 @@ async def client(number, port, chance, tally, until):
                 del tally.unknown[document, key]
                 if answer.startswith("error "):
                     tally.refused.add((document, key))
+                    tally.errors.add(answer.split(" ")[1])
                     continue
                 tally.answered[document, key] = value
                 last = document, key, value
@@ -127,12 +130,12 @@ def check(dump, tally):
     return applied
 
 
-async def run(server, seed, in_the_middle):
+async def run(server, seed, in_the_middle, gate=()):
     tally = Tally()
     chance = random.Random(seed)
     with tempfile.TemporaryDirectory() as folder:
         dump = os.path.join(folder, "dump")
-        process = await asyncio.create_subprocess_exec(server, "0", dump, stdout=subprocess.PIPE)
+        process = await asyncio.create_subprocess_exec(server, "0", dump, *gate, stdout=subprocess.PIPE)
         try:
             first = await asyncio.wait_for(process.stdout.readline(), PATIENCE)
             port = int(first.decode().split()[-1])
@@ -141,7 +144,7 @@ async def run(server, seed, in_the_middle):
                        for n in range(CLIENTS)]
             idle = [asyncio.create_task(stubborn(port)) for _ in range(3)]
             if in_the_middle:
-                while len(tally.answered) < 1000:
+                while len(tally.answered) < (300 if gate else 1000):
                     await asyncio.sleep(0.01)
             else:
                 await asyncio.wait_for(asyncio.gather(*clients), PATIENCE)
@@ -163,6 +166,12 @@ async def run(server, seed, in_the_middle):
         tally.wrong.append(f"the end took {took:.1f} s")
     if not in_the_middle and tally.killed == 0:
         tally.wrong.append("no client was killed: the test tests too little")
+    if gate and not tally.refused:
+        tally.wrong.append("no write was refused: the test tests too little")
+    if not tally.answered:
+        tally.wrong.append("no write was answered")
+    for error in tally.errors - {"queue_full", "deadline_exceeded", "shut_down"}:
+        tally.wrong.append(f"an error that nothing explains: {error}")
     print(f"{'in the middle' if in_the_middle else 'to the end'}: {len(tally.answered)} answered, "
           f"{len(tally.refused)} refused, {len(tally.unknown)} unknown, {tally.killed} clients killed, {tally.scans} scans, "
           f"{len(applied)} applied, ended in {took:.2f} s")
@@ -174,6 +183,8 @@ def main():
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else random.randrange(2 ** 32)
     print(f"seed {seed}")
     wrong = asyncio.run(run(server, seed, False)) + asyncio.run(run(server, seed + 1, True))
+    small = ("2", "8")
+    wrong += asyncio.run(run(server, seed + 2, False, small)) + asyncio.run(run(server, seed + 3, True, small))
     for line in wrong[:20]:
         print(line)
     return 1 if wrong else 0
