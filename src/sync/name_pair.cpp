@@ -6,7 +6,9 @@
 
 namespace sluice::sync {
 
-// relaxed throughout: the caller's own word publishes the names, and tells readers whether they were of one life.
+// Release and acquire, for a reader's second look at the node's own word: if it read a word of a later life, that life's
+// beginning, which is before set(), happened before the second look, which then sees it (as in sync/published.hpp). With
+// relaxed ones the second look might still show the life of the first. On x86-64 these are plain moves.
 
 void NamePair::set(std::string_view first, std::string_view second) noexcept {
     std::array<char, most_bytes + 2> bytes;  // what lies beyond the two names is never looked at
@@ -19,14 +21,14 @@ void NamePair::set(std::string_view first, std::string_view second) noexcept {
     for (std::size_t i = 0; i * 8 < used; ++i) {
         std::uint64_t word = 0;
         std::memcpy(&word, bytes.data() + i * 8, 8);
-        words_[i].store(word, memory_order_relaxed);
+        words_[i].store(word, memory_order_release);
     }
 }
 
 NamePair::Copy NamePair::get() const noexcept {
     Copy copy;
     for (std::size_t i = 0; i < words_.size(); ++i) {
-        const std::uint64_t word = words_[i].load(memory_order_relaxed);
+        const std::uint64_t word = words_[i].load(memory_order_acquire);
         std::memcpy(copy.bytes.data() + i * 8, &word, 8);
     }
     return copy;

@@ -6,7 +6,8 @@
 // Roles: the *owner* of the node that they belong to calls set. Any thread calls get.
 // Encoding: byte 0 and 1 are the lengths; then the characters.
 // Invariant: what get returns is whole if the node was in one and the same life before and after the call; the node's own
-// word says so. Otherwise it is garbage of bounded size.
+// word says so, if the owner changes it before set() and the reader loads it (with acquire) before and after. Otherwise it is
+// garbage of bounded size.
 
 #include "sync/atomic.hpp"
 
