@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 
 namespace sluice::control {
 
@@ -27,7 +28,8 @@ void must_hold(const Scenarios& scenarios, const std::vector<const char*>& files
         return;
     for (const char* const file : files) {
         const bool there = std::ranges::find(seen, file) != seen.end();
-        CHECK_MESSAGE(there, "no operation of " << file << " came through the seam");
+        const std::string text = std::string("no operation of ") + file + " came through the seam";
+        CHECK_MESSAGE(there, text);
     }
 }
 
@@ -58,7 +60,9 @@ void must_die(const char* mutant, const char* change, const Scenarios& scenarios
             }
         }
     }
-    FAIL_CHECK("mutant " << mutant << " survives " << schedules << " schedules: " << change);
+    const std::string text =
+        std::string("mutant ") + mutant + " survives " + std::to_string(schedules) + " schedules: " + change;
+    FAIL_CHECK(text);
 }
 
 }  // namespace sluice::control

@@ -2,6 +2,8 @@
 // again; a consumer that says that it sleeps, and who submits, do not miss each other.
 // Method: submitters with a lane each, one consumer. The queue inside is a double (sync/moodycamel.hpp) that keeps the one
 // promise that the ingress relies on.
+#include "sync/ingress.hpp"
+
 #include "sync/ingress_impl.hpp"
 
 #include "sync/moodycamel.hpp"

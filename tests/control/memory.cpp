@@ -72,6 +72,7 @@ void Memory::write(unsigned thread, std::uint32_t id, std::uint64_t value, std::
 }
 
 bool Memory::plain_read(unsigned thread, const void* address) {
+    step(thread);  // it is later than a store before it, and not released by that one
     Plain& plain = plain_[address];
     const Clock& clock = clocks_[thread];
     plain.read[thread] = clock.at[thread];
@@ -79,6 +80,7 @@ bool Memory::plain_read(unsigned thread, const void* address) {
 }
 
 bool Memory::plain_write(unsigned thread, const void* address) {
+    step(thread);
     Plain& plain = plain_[address];
     const Clock& clock = clocks_[thread];
     bool fine = plain.written.before(clock);

@@ -100,6 +100,22 @@ def atomics_through_the_seam(tree):
                     yield path, line, "<atomic>: include \"sync/atomic.hpp\" instead"
 
 
+def sync_is_controlled(tree):
+    """Each structure runs under the controlled scheduler, and has a planted bug that must be found there."""
+    tests = [path for path in tree.code if re.fullmatch(r"tests/control/\w+_test\.cpp", path)]
+    included = {name for path in tests for _, _, name in tree.includes(path)}
+    copied = tree.text.get("tests/control/meson.build", "")
+    for path in tree.code:
+        name = path.removeprefix("src/")
+        if not re.fullmatch(r"src/sync/\w+\.hpp", path) or name == "sync/atomic.hpp":
+            continue
+        if name not in included:
+            yield path, 1, "no tests/control/*_test.cpp includes it"
+        atomics = any(inner == "sync/atomic.hpp" for _, _, inner in tree.includes(path))
+        if atomics and f"'{name.removeprefix('sync/')}'" not in copied:
+            yield path, 1, "tests/control/meson.build plants no bug in it"
+
+
 def core_is_pure(tree):
     clock = re.compile(r"::\s*now\s*\(|\bclock_gettime\b|\b__rdtscp?\b")
     for path in tree.code:
@@ -238,7 +254,7 @@ def readme_shows_the_example(tree):
         yield "README.md", line, "the example differs from examples/hello.cpp"
 
 
-RULES = [atomics_through_the_seam, core_is_pure, includes_follow_the_arrows, no_locks, no_fences,
+RULES = [atomics_through_the_seam, sync_is_controlled, core_is_pure, includes_follow_the_arrows, no_locks, no_fences,
          files_fit_one_sitting, plain_text, pragma_once, wraps_are_pinned, every_source_is_built,
          readme_shows_the_example]
 

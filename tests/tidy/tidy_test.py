@@ -28,7 +28,10 @@ CLEAN = {
     "src/core/words/w.hpp": "#pragma once\n",
     "src/sync/atomic.hpp": "#pragma once\n#include <atomic>\ntemplate <class T> using Atomic = std::atomic<T>;\n",
     "src/sync/a.cpp": "#include \"core/words/w.hpp\"\n#include \"sync/atomic.hpp\"\n",
+    "src/sync/b.hpp": "#pragma once\n#include \"sync/atomic.hpp\"\n",
     "src/executor/a.cpp": "#include \"core/a.hpp\"\n#include \"sync/atomic.hpp\"\n",
+    "tests/control/meson.build": "copied = ['b.hpp']\nsources = files('b_test.cpp')\n",
+    "tests/control/b_test.cpp": "#include \"sync/b.hpp\"\n",
     "subprojects/q.wrap": "[wrap-file]\nsource_hash = " + "0" * 64 + "\n[provide]\nq = q_dep\n",
 }
 
@@ -39,6 +42,9 @@ REFUSED = [
     ("atomics_through_the_seam", "src/sync/a.cpp", "x.load(std::memory_order_acquire);\n"),
     ("atomics_through_the_seam", "src/sync/a.cpp", "#include <atomic>\n"),
     ("atomics_through_the_seam", "src/sync/a.cpp", "int y = __atomic_load_n(&x, 0);\n"),
+    ("sync_is_controlled", "src/sync/forgotten.hpp", "#pragma once\n"),
+    ("sync_is_controlled", "tests/control/b_test.cpp", "// #include \"sync/b.hpp\"\n"),
+    ("sync_is_controlled", "tests/control/meson.build", "sources = files('b_test.cpp')\n"),
     ("core_is_pure", "src/core/a.cpp", "#include <atomic>\n"),
     ("core_is_pure", "src/core/a.cpp", "#include <thread>\n"),
     ("core_is_pure", "src/core/a.cpp", "#  include <latch>\n"),
