@@ -48,7 +48,7 @@ struct Jobs {
     }
     void revoke(auto& claim) {
         std::array<sync::RunEntry, 64> out{};
-        const sync::RevokedRest rest = claim.revoke(out);
+        const auto rest = claim.revoke(out);
         for (std::uint32_t i = 0; i < rest.count; ++i)
             took(out[i].job);
     }
