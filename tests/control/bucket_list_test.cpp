@@ -128,7 +128,8 @@ TEST_CASE("control: bucket_list") {
 }
 
 TEST_CASE("control mutants: bucket_list") {
-    must_die("FreesTooEarly", "waits_for_visitors = false", scenarios<sync::BucketList<Node, FreesTooEarly>>());
+    must_die("FreesTooEarly", "waits_for_visitors = false",
+             scenarios<sync::BucketList<Node, FreesTooEarly>>());
     must_die("LooksNoMore", "looks_again = false", scenarios<sync::BucketList<Node, LooksNoMore>>());
     must_die("LetsEqualsIn", "keeps_equals_out = false", scenarios<sync::BucketList<Node, LetsEqualsIn>>());
 #define SLUICE_MUTANT(name, change) must_die(#name, change, scenarios<sync::name::BucketList<Node>>());

@@ -94,7 +94,8 @@ void Execution::join() {
 
 void Execution::fail(const std::string& what, Place place) {
     over_ = true;
-    what_ = what + " (" + at(place) + (current_ == 0 ? "" : std::string(", ") + threads_[current_].name) + ")";
+    what_ =
+        what + " (" + at(place) + (current_ == 0 ? "" : std::string(", ") + threads_[current_].name) + ")";
     if (tracing)
         trace += "  " + what_ + "\n";
     const unsigned me = std::exchange(current_, 0);
@@ -272,7 +273,8 @@ void Execution::update_end(std::uint32_t id, std::uint64_t value, std::memory_or
 }
 
 bool Execution::compare_exchange(std::uint32_t id, std::uint64_t& expected, std::uint64_t desired,
-                                 std::memory_order success, std::memory_order failure, bool weak, Place place) {
+                                 std::memory_order success, std::memory_order failure, bool weak,
+                                 Place place) {
     touch(id, place);
     const auto& history = memory_.at(id).history;
     if (newest(id) == expected && !(weak && !is_over() && decisions_.oddity(2) != 0)) {
@@ -317,7 +319,8 @@ bool Execution::wait(std::uint32_t id, std::uint64_t expected, std::int64_t nano
     if (!me.early)
         return true;
     if (tracing)
-        note(id, me.deadline == no_timeout ? "wait returns for nothing" : "time is over", expected, "", place);
+        note(id, me.deadline == no_timeout ? "wait returns for nothing" : "time is over", expected, "",
+             place);
     if (me.deadline != no_timeout)
         now_ = now_ < me.deadline ? me.deadline : now_;
     return me.deadline == no_timeout;
@@ -348,8 +351,7 @@ void Execution::wake(std::uint32_t id, bool all, Place place) {
 void Execution::plain(const void* address, bool write, Place place) {
     if (over_)
         return;
-    const bool fine =
-        write ? memory_.plain_write(current_, address) : memory_.plain_read(current_, address);
+    const bool fine = write ? memory_.plain_write(current_, address) : memory_.plain_read(current_, address);
     if (!fine)
         fail(write ? "data race: a write" : "data race: a read", place);
 }

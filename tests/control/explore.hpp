@@ -42,9 +42,9 @@ struct Outcome {
     std::string trace;
     std::uint64_t schedules = 0;
     double seconds = 0;
-    unsigned exhausted = 0;             ///< bounds that were gone through to the end
-    std::vector<std::string> files;     ///< where the operations came from
-    std::uint64_t longest = 0;          ///< steps
+    unsigned exhausted = 0;          ///< bounds that were gone through to the end
+    std::vector<std::string> files;  ///< where the operations came from
+    std::uint64_t longest = 0;       ///< steps
 };
 
 [[nodiscard]] Outcome explore(const Plan& plan, const std::function<void(Run&)>& body);

@@ -8,7 +8,8 @@
 #include <utility>
 
 // An assert in a structure is a failure like any other. In the test's body nobody could go on.
-extern "C" [[noreturn]] void __assert_fail(const char* text, const char* file, unsigned line, const char*) noexcept {
+extern "C" [[noreturn]] void __assert_fail(const char* text, const char* file, unsigned line,
+                                           const char*) noexcept {
     using namespace sluice::control;
     if (execution() != nullptr)
         execution()->fail(std::string("assert: ") + text, Place::current());

@@ -123,8 +123,7 @@ private:
     bool compare(T& expected, T desired, std::memory_order success, std::memory_order failure, bool weak,
                  Place place) noexcept {
         std::uint64_t word = bits(expected);
-        const bool done =
-            control::compare_exchange(id_, word, bits(desired), success, failure, weak, place);
+        const bool done = control::compare_exchange(id_, word, bits(desired), success, failure, weak, place);
         if (!done)
             expected = value(word);
         return done;
