@@ -1,5 +1,8 @@
-// oneTBB's serial queueing function nodes, one an actor: the strongest peer on throughput.
+// oneTBB's serial queueing function nodes, one an actor: the strongest peer on throughput. Everything of an actor is serial.
 #pragma once
+
+#include "workloads/job.hpp"
+#include "workloads/request.hpp"
 
 #include <oneapi/tbb/flow_graph.h>
 #include <oneapi/tbb/global_control.h>
@@ -11,24 +14,20 @@
 
 namespace peers {
 
-/// A function pointer with an argument: what a node's message can carry without an allocation.
-struct TbbJob {
-    void (*run)(void*) = nullptr;
-    void* argument = nullptr;
-};
-
 class TbbExecutor {
 public:
-    TbbExecutor(int workers, std::size_t actors)
-        : limit_(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(workers) + 1),
-          arena_(workers + 1, 1) {
+    static constexpr bool reads_together = false;
+
+    explicit TbbExecutor(const perf::Shape& shape)
+        : limit_(tbb::global_control::max_allowed_parallelism, std::size_t{shape.workers} + 1),
+          arena_(static_cast<int>(shape.workers) + 1, 1) {
         arena_.execute([&] {
             graph_ = std::make_unique<tbb::flow::graph>();
-            nodes_.reserve(actors);
-            for (std::size_t i = 0; i < actors; ++i) {
+            nodes_.reserve(shape.actors);
+            for (std::size_t i = 0; i < shape.actors; ++i) {
                 nodes_.push_back(
-                    std::make_unique<Node>(*graph_, tbb::flow::serial, [](const TbbJob& job) noexcept {
-                        job.run(job.argument);
+                    std::make_unique<Node>(*graph_, tbb::flow::serial, [](const perf::Job& job) noexcept {
+                        job();
                         return tbb::flow::continue_msg();
                     }));
             }
@@ -37,13 +36,15 @@ public:
     ~TbbExecutor() {
         arena_.execute([&] { graph_->wait_for_all(); });
     }
+    TbbExecutor(const TbbExecutor&) = delete;
+    TbbExecutor& operator=(const TbbExecutor&) = delete;
 
-    void submit(std::size_t actor, TbbJob job) {
+    void post(std::size_t actor, perf::Access, perf::Job job) {
         nodes_[actor]->try_put(job);
     }
 
 private:
-    using Node = tbb::flow::function_node<TbbJob>;
+    using Node = tbb::flow::function_node<perf::Job>;
     tbb::global_control limit_;
     tbb::task_arena arena_;
     std::unique_ptr<tbb::flow::graph> graph_;

@@ -12,7 +12,7 @@
 //
 // Run with --benchmark_enable_random_interleaving=true --benchmark_repetitions=9 and compare medians; see perf/README.md.
 
-#include "peers/seed_pool.hpp"
+#include "peers/pools.hpp"
 
 #include <sluice/bounded_pool.hpp>
 
@@ -33,6 +33,8 @@
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using Ours = peers::SluicePool;
+using Seed = peers::SeedsPool;
 using namespace std::chrono_literals;
 
 struct alignas(64) Counter {
@@ -47,70 +49,6 @@ double cpu_seconds() {
     };
     return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
-
-/// Both pools under one face.
-class Ours {
-public:
-    explicit Ours(unsigned workers) : pool_(config_of(workers)) {}
-    template <class Job>
-    bool enqueue(std::size_t lane, std::string_view call, std::string_view group, Job&& job) {
-        return pool_
-            .post(sluice::PoolLane{static_cast<std::uint8_t>(lane)},
-                  {.call_id = call, .group_id = group, .bytes = 16}, std::forward<Job>(job))
-            .has_value();
-    }
-    bool cancel_call(const std::string& id) {
-        return pool_.cancel_call(id);
-    }
-    std::size_t cancel_group(const std::string& id) {
-        return pool_.cancel_group(id);
-    }
-    sluice::BoundedPool& pool() {
-        return pool_;
-    }
-    std::uint64_t wakeups() const {
-        return pool_.snapshot().wakeups;
-    }
-
-private:
-    static sluice::PoolConfig config_of(unsigned workers) {
-        sluice::PoolConfig config;
-        if (workers != 16)
-            config.kinds = {{"general", workers, {"control", "user", "cheap", "bulk"}}};
-        return config;
-    }
-    sluice::BoundedPool pool_;
-};
-
-class Seed {
-public:
-    explicit Seed(unsigned workers) : pool_(config_of(workers)) {}
-    template <class Job>
-    bool enqueue(std::size_t lane, std::string_view call, std::string_view group, Job&& job) {
-        peers::SeedPool::Meta meta{.call_id = {}, .group_id = {}, .bytes = 16};
-        if (!call.empty())
-            meta.call_id = call;
-        if (!group.empty())
-            meta.group_id = group;
-        std::string why;
-        return pool_.enqueue(lane, std::move(meta), std::forward<Job>(job), why);
-    }
-    bool cancel_call(const std::string& id) {
-        return pool_.cancel_call(id);
-    }
-    std::size_t cancel_group(const std::string& id) {
-        return pool_.cancel_group(id);
-    }
-
-private:
-    static peers::SeedPoolConfig config_of(unsigned workers) {
-        peers::SeedPoolConfig config;
-        if (workers != 16)
-            config.workers = {0, 0, 0, workers};
-        return config;
-    }
-    peers::SeedPool pool_;
-};
 
 /// One iteration is `items` items, shared by the producers.
 template <class Pool>
