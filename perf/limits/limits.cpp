@@ -31,7 +31,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-void pin(int cpu) {
+void pin(std::size_t cpu) {
     cpu_set_t cpus;
     CPU_ZERO(&cpus);
     CPU_SET(cpu, &cpus);
@@ -67,7 +67,7 @@ double alone(Body&& body) {
 
 /// Runs `other` on CPU 1 (or `other_cpu`) and `mine` on CPU 0, stretch by stretch, and times mine.
 template <class Mine, class Other>
-double together(int stretches, int times, int other_cpu, Mine&& mine, Other&& other) {
+double together(int stretches, int times, std::size_t other_cpu, Mine&& mine, Other&& other) {
     std::jthread second([&] {
         pin(other_cpu);
         for (int s = 0; s < stretches; ++s)
@@ -116,7 +116,7 @@ double pingpong() {
     return together(200, 200, 1, player(0), player(1));
 }
 
-double futex(int other_cpu) {
+double futex(std::size_t other_cpu) {
     Line line;
     const auto player = [&](int whose) {
         return [&line, whose](int times) {

@@ -2,7 +2,8 @@
 """Where does one scheduler saturate, when does the dedicated policy pay, what does a keyed set of executors give?
 
     perf/model/model.py [--parameters FILE] [--csv FILE] [--svg FILE]
-    perf/model/model.py --check        beside what was measured at 1 and 2 workers; exit code 1 if it is off by 2 or more
+    perf/model/model.py --check        beside what was measured at 1 and 2 workers; exit code 1 if it is off by 2 or more, 2 if
+                                       nothing was measured
     perf/model/model.py --measure PROGRAMS [--parameters FILE]
                                        takes the costs and the measured figures anew (PROGRAMS: build/perf/perf)
 
@@ -37,7 +38,7 @@ def sweep(costs):
     rows = []
     for job_ns in JOBS_NS:
         for workers in WORKERS:
-            jobs = 40_000 if job_ns < 10_000 else 8_000
+            jobs = 20_000 if job_ns < 10_000 else 6_000
             for policy in ("lent", "dedicated"):
                 rate, deciding = loaded(costs, workers, policy, job_ns).throughput(jobs)
                 rows.append((policy, job_ns, workers, 1, rate, deciding))
@@ -101,7 +102,7 @@ def measure(programs):
     costs = {"submit": loop("post"), "decide": decide, "job": max(5.0, round(library - decide, 1)),
              "hop": limits["hop_plain"], "hop_bulk": limits["hop_bulk_64"], "line": round(limits["pingpong"] / 2, 1),
              "wake": round(limits["futex_round_trip_apart"] / 2, 1), "wake_call": limits["wake_nobody"]}
-    return {"load": round(os.getloadavg()[0], 1), "costs_ns": costs, "measured_jobs_per_s": measured}
+    return {"source": "model.py --measure", "load": round(os.getloadavg()[0], 1), "costs_ns": costs, "measured_jobs_per_s": measured}
 
 
 def write(file, text):
@@ -128,6 +129,9 @@ def main(words):
         print(f"model.py: {error}", file=sys.stderr)
         return 2
     if args.check:
+        if not parameters["measured_jobs_per_s"]:
+            print("model.py: nothing measured to check against yet; --measure takes it", file=sys.stderr)
+            return 2
         off = [max(a / b, b / a) for _, a, b in check(parameters)]
         for name, measured, modelled in check(parameters):
             print(f"{name:20} measured {measured / 1e6:6.2f} M/s  modelled {modelled / 1e6:6.2f} M/s  "

@@ -12,13 +12,16 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <thread>
+#include <system_error>
+#include <type_traits>
 
 namespace {
 
@@ -42,7 +45,7 @@ double number(std::string_view option, std::string_view text, double least, doub
 void list() {
     std::printf("{");
     const char* between = "";
-    for (const Peer* peer : peers()) {
+    for (const Peer* peer : all_peers()) {
         std::printf("%s\n  \"%.*s\": {\"what\": \"%.*s\", \"workloads\": [", between,
                     static_cast<int>(peer->name.size()), peer->name.data(),
                     static_cast<int>(peer->what.size()), peer->what.data());
@@ -71,7 +74,7 @@ std::string names(std::span<const Named> all) {
 }
 
 const Peer& peer_called(std::string_view name) {
-    const auto all = peers();
+    const auto all = all_peers();
     const auto found = std::ranges::find_if(all, [&](const Peer* peer) { return peer->name == name; });
     if (found == all.end())
         refuse("--peer " + std::string(name) + ": this build has " + names(all));

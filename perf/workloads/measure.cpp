@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -19,7 +19,7 @@
 namespace perf {
 namespace {
 
-cpu_set_t only(int cpu) {
+cpu_set_t only(std::size_t cpu) {
     cpu_set_t cpus;
     CPU_ZERO(&cpus);
     CPU_SET(cpu, &cpus);
@@ -113,7 +113,7 @@ void FixedWork::operator()() const {
 
 // A chain of multiplications, each of which needs the one before.
 void FixedWork::steps(std::uint64_t count) {
-    thread_local volatile std::uint64_t result = 0;
+    [[maybe_unused]] thread_local volatile std::uint64_t result = 0;
     std::uint64_t value = count | 1U;
     for (std::uint64_t i = 0; i < count; ++i)
         value = value * 6364136223846793005U + i;

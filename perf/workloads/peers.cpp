@@ -6,7 +6,7 @@
 
 namespace perf {
 
-std::span<const Peer* const> peers() {
+std::span<const Peer* const> all_peers() {
     static constexpr std::array all{
         &peer_lent,  &peer_dedicated,
 #ifdef SLUICE_PERF_TBB

@@ -52,6 +52,6 @@ extern const Peer peer_inline, peer_lent, peer_dedicated, peer_naive, peer_seed,
 extern const Peer peer_pool, peer_seed_pool, peer_gate, peer_seed_gate;
 
 /// All that were built.
-[[nodiscard]] std::span<const Peer* const> peers();
+[[nodiscard]] std::span<const Peer* const> all_peers();
 
 }  // namespace perf
