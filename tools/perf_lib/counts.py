@@ -40,6 +40,8 @@ def callgrind(program, loop, operations, *options):
 def count(program, loop):
     """Instructions per operation, of the thread that runs the loop and of nothing before and after it."""
     text, ops = callgrind(program, loop, OPERATIONS, "--toggle-collect=measured")
+    if parse(text) == 0:
+        raise Failed(f"{program} {loop}: callgrind saw no call of measured(): is it inlined or renamed?")
     return parse(text) / ops
 
 
