@@ -81,7 +81,7 @@ def middle(values):
 
 def measure(programs):
     """Costs, and what the check compares with: medians of five, everything unpinned but the limits."""
-    limits = run(f"{programs}/limits")
+    limits = run(f"{programs}/machine-limits")
 
     def loop(name):
         return middle([run(f"{programs}/loops", name, "400000")["ns_per_op"] for _ in range(5)])

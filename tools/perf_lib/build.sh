@@ -24,7 +24,7 @@ build_perf() {
         configure build/perf --buildtype=release -Dtests=disabled -Dtools=disabled -Dexamples=disabled \
             -Dbenchmarks=enabled >&2 ||
             fail "$exit_failed" "configuring failed; $tree/build/perf/meson-logs/meson-log.txt has it all"
-        build build/perf perf/workloads perf/workloads-counted perf/limits perf/loops >&2 ||
+        build build/perf perf/workloads perf/workloads-counted perf/machine-limits perf/loops >&2 ||
             fail "$exit_failed" "the build failed; $tree/build/perf/build.log has it all"
     )
 }

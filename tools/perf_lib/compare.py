@@ -118,11 +118,11 @@ def compare_times(old, new, rounds, seed, run=run_json):
                 continue
             sides = [(old, 0), (new, 1)]
             order.shuffle(sides)
-            before = run([f"{new}/limits", "pingpong"])["pingpong"]
+            before = run([f"{new}/machine-limits", "pingpong"])["pingpong"]
             values = [0.0, 0.0]
             for folder, side in sides:
                 values[side] = one(folder, item, number, run)
-            after = run([f"{new}/limits", "pingpong"])["pingpong"]
+            after = run([f"{new}/machine-limits", "pingpong"])["pingpong"]
             if not Round(Plan(item[0], (), (), 0, ""), item[1], number, before, after, {}).kept:
                 dropped += 1
                 continue

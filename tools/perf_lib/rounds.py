@@ -103,10 +103,10 @@ class Machine:
         self.built = self.run([f"{folder}/workloads", "--list"])
 
     def probe(self):
-        return self.run([f"{self.folder}/limits", "pingpong"])["pingpong"]
+        return self.run([f"{self.folder}/machine-limits", "pingpong"])["pingpong"]
 
     def limits(self):
-        return self.run([f"{self.folder}/limits"])
+        return self.run([f"{self.folder}/machine-limits"])
 
     def peers_for(self, plan, wanted):
         there = [p for p in plan.peers if plan.program == "loops" or p in self.built]
