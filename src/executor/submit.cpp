@@ -17,6 +17,7 @@ namespace sluice::detail {
 namespace batch_word = core::batch_word;
 using sync::memory_order_acquire;
 using sync::memory_order_relaxed;
+using sync::memory_order_release;
 
 namespace {
 
@@ -150,9 +151,10 @@ Engine::Refused Engine::draft(ActorCell& cell, const Request& request, ThreadSlo
         fresh->timer.deadline = deadline;
     if (parts.carrier != nullptr)
         fresh->watch = make_stop_watch(*fresh, *parts.carrier);
-    // relaxed: published by the ingress; for observers by the generation in `state`.
-    fresh->who.store(observed(cell, request.lane, options.job_class), memory_order_relaxed);
-    fresh->enqueued_at.store(0, memory_order_relaxed);  // as above: not drained yet
+    // release: pairs with the acquires in see() (snapshot.cpp). An observer that reads one of these finds at its second look that
+    // `state` is another life's.
+    fresh->who.store(observed(cell, request.lane, options.job_class), memory_order_release);
+    fresh->enqueued_at.store(0, memory_order_release);  // as above: not drained yet
     if (fresh->has_names || !options.request_id.empty() || !options.label.empty()) {
         fresh->names.set(options.request_id, options.label);
         fresh->has_names = !options.request_id.empty() || !options.label.empty();
@@ -225,11 +227,10 @@ void Engine::publish(JobNode& node, ThreadSlot& slot) noexcept {
     // release: pairs with the acquires of observers, for whom the node is a queued job from here on. The job's own way
     // is published by the ingress.
     if (!node.withdrawable || node.watch == nullptr) {
-        node.state.store(core::job_word::queue(node.state.load(memory_order_relaxed)),
-                         sync::memory_order_release);
+        node.state.store(core::job_word::queue(node.state.load(memory_order_relaxed)), memory_order_release);
     } else {
         node.state.fetch_add(core::job_word::queued_step,
-                             sync::memory_order_release);  // a requester may write, too
+                             memory_order_release);  // a requester may write, too
     }
     if (!sync::Ingress::push(*slot.lane, node))
         add_stray(node);

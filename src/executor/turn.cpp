@@ -138,7 +138,7 @@ bool Engine::drain_ingress() noexcept {
             owned_->abandoned.append(node);
             continue;
         }
-        node.enqueued_at.store(now, memory_order_relaxed);  // for observers
+        node.enqueued_at.store(now, memory_order_release);  // for observers, as in Engine::draft()
         owned_->core.enqueue(node);
         if (node.withdrawable)
             withdraw_if_stopped(node);

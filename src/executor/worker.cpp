@@ -179,8 +179,8 @@ void Worker::execute_heavy(JobNode& node) noexcept {
     auto& counters = engine_.counters_.of(node.job_class);
     if (!node.built) {
         counters.heavy_started.fetch_add(1);
-        node.enqueued_at.store(JobNode::started,
-                               memory_order_relaxed);  // for observers: it waits in no queue again
+        // For observers: it waits in no queue again. release: as in Engine::draft().
+        node.enqueued_at.store(JobNode::started, memory_order_release);
         static_cast<ActorCell&>(*node.actor).heavy_in_flight.fetch_add(1);
         engine_.left_actor_queue(node);
     }

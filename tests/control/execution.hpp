@@ -107,7 +107,6 @@ private:
     std::uint64_t steps_ = 0;
     std::uint64_t most_steps_ = 0;
     std::int64_t now_ = 0;
-    std::uint32_t pending_ = 0;  // what update_begin() read, for the trace
 };
 
 /// The execution under way; null outside of explore().

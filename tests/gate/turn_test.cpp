@@ -243,7 +243,10 @@ TEST_CASE(
     const auto rival = [&](std::uint64_t stream, auto act) {
         return std::jthread([&, stream, act] {
             Random random(stream);
-            for (meet.arrive_and_wait(); !over; meet.arrive_and_wait()) {
+            for (;;) {
+                meet.arrive_and_wait();
+                if (over)
+                    return;
                 pause(random);
                 act();
                 meet.arrive_and_wait();
