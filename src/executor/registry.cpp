@@ -61,10 +61,12 @@ bool Registry::try_retain(ActorCell& cell) noexcept {
 }
 
 bool Registry::release_unless_last(ActorCell& cell) noexcept {
-    std::uint32_t refs = cell.refs.load(memory_order_relaxed);  // the CAS decides
+    // acquire, also of the failed CAS: pairs with the releases of those who dropped theirs. Who finds itself the last uses the
+    // cell's link, which one of them has written.
+    std::uint32_t refs = cell.refs.load(memory_order_acquire);
     while (refs > 1) {
         // release: what this thread did with the cell comes before what the last holder does, see Engine::drop_ref().
-        if (cell.refs.compare_exchange_weak(refs, refs - 1, memory_order_release, memory_order_relaxed))
+        if (cell.refs.compare_exchange_weak(refs, refs - 1, memory_order_release, memory_order_acquire))
             return true;
     }
     return false;

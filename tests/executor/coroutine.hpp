@@ -52,10 +52,9 @@ public:
     /// A Poster.
     [[nodiscard]] auto poster() {
         return [this](auto go) {
-            {
-                const std::scoped_lock lock(mutex_);
-                waiting_.emplace_back(go);
-            }
+            // All of it under the lock: as soon as it runs, the loop may go.
+            const std::scoped_lock lock(mutex_);
+            waiting_.emplace_back(go);
             posted_.notify_one();
         };
     }
