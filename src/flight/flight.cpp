@@ -246,7 +246,7 @@ bool FlightWatch::take_back_continuation() noexcept {
     std::uint32_t word = FlightSeat::attached;
     // relaxed: nothing is published by taking something back. acquire on failure: it is over.
     return seat_ != nullptr &&
-           seat_->word.compare_exchange_strong(word, 0, memory_order_relaxed, memory_order_acquire);
+           seat_->word.compare_exchange_strong(word, 0, memory_order_acquire, memory_order_acquire);
 }
 
 WaitStatus FlightWatch::wait(std::int64_t patience_ns) const noexcept {
