@@ -244,7 +244,7 @@ bool FlightWatch::attach(Continuation& continuation) noexcept {
 
 bool FlightWatch::take_back_continuation() noexcept {
     std::uint32_t word = FlightSeat::attached;
-    // relaxed: nothing is published by taking something back. acquire on failure: it is over.
+    // acquire is for the failure: it is over. (The success publishes nothing.)
     return seat_ != nullptr &&
            seat_->word.compare_exchange_strong(word, 0, memory_order_acquire, memory_order_acquire);
 }
