@@ -14,7 +14,7 @@ namespace sluice {
 Clock::~Clock() = default;
 
 struct ManualClock::State {
-    mutable std::mutex mutex;
+    mutable std::mutex mutex;  // a test's threads may set timers; no job waits here, see tests/tidy/locks.txt
     detail::TimerSet timers;
     sync::atomic<std::int64_t> now;  // seq_cst: it is a test's idea of one order for everybody
 };

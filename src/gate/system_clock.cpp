@@ -77,7 +77,8 @@ private:
         }
     }
 
-    std::mutex mutex_;
+    std::mutex
+        mutex_;  // the set of timers, which no ticket and no job touches on its way; see tests/tidy/locks.txt
     detail::TimerSet timers_;
     bool started_ = false;
     sync::Parker parker_;

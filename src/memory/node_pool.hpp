@@ -152,10 +152,6 @@ private:
 
     void look_ahead(Cache& cache) noexcept {
         const std::uint32_t left = cache.loaded->count;
-        if (left >= nodes_ahead + pointers_in_a_line) {
-            prefetch(*cache.loaded, left - nodes_ahead);
-            return;
-        }
         if (left == nodes_ahead + pointers_in_a_line - 1 && cache.previous->count == 0)
             read_ahead(cache);
         if (left >= nodes_ahead)

@@ -71,7 +71,7 @@ private:
     };
     using Entries = std::map<std::uint64_t, Entry>;
     struct Timers {
-        std::mutex mutex;
+        std::mutex mutex;  // taken when a timer is set, cleared or due, never on the way of a ticket
         Entries entries;
         std::uint64_t newest = 0;
     };

@@ -37,7 +37,7 @@ constexpr std::size_t bucket_count = 64;
 
 struct alignas(64) Bucket {
     std::atomic<std::uint32_t> sleepers{0};
-    std::mutex mutex;
+    std::mutex mutex;  // on the way into and out of sleep only, see tests/tidy/locks.txt
     std::condition_variable changed;
 };
 
