@@ -186,6 +186,25 @@ run_tests() {
     ((failed == 0))
 }
 
+# failures <folder>: of each test that failed in its last run there, the name and the end of what it printed. Who reads
+# only the end of a long output has to see what went wrong.
+failures() {
+    python3 - "$1/meson-logs/testlog.json" <<'EOF'
+import json
+import sys
+
+good = {"OK", "EXPECTEDFAIL", "SKIP"}
+for line in open(sys.argv[1], encoding="utf-8"):
+    test = json.loads(line)
+    if test["result"] in good:
+        continue
+    print(f"{test['name']}: {test['result']} after {test['duration']:.1f} s, exit status {test['returncode']}")
+    for stream in ("stdout", "stderr"):
+        for text in test.get(stream, "").splitlines()[-40:]:
+            print(f"    {stream}: {text[:300]}")
+EOF
+}
+
 # ---- what tools/run and tools/test have in common ------------------------------------------------------------------
 
 release=build/release
