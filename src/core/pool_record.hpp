@@ -129,15 +129,10 @@ public:
         return verdict;
     }
 
-    /// As admit(), but who is refused for now is counted as waiting, in the same step.
-    [[nodiscard]] constexpr Verdict admit_or_wait(const PoolLimits& limits, std::uint32_t lane,
-                                                  std::uint64_t item_bytes) noexcept {
-        const Verdict verdict = admit(limits, lane, item_bytes);
-        if (verdict >= Verdict::total)
-            words[4 + lane] += one_waiting;
-        return verdict;
+    /// Who was refused for now waits for room: behind all who do.
+    constexpr void join_line(std::uint32_t lane) noexcept {
+        words[4 + lane] += one_waiting;
     }
-
     constexpr void leave_line(std::uint32_t lane) noexcept {
         words[4 + lane] -= one_waiting;
     }

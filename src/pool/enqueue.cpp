@@ -51,12 +51,11 @@ PoolSlot* Pool::admit(const ItemRequest& request, Error& refusal) {
     PoolSlot* slot = nullptr;
     Verdict verdict = Verdict::closed;
     // A slot is taken only when the item fits (or has to wait), for its scratch record; refusing costs two loads and a copy.
-    const bool had_scratch = ledger_.change(
+    bool had_scratch = ledger_.change(
         records(), record_words_, record, scratch,
         [&](core::PoolRecord& r) {
-            verdict = waits ? r.admit_or_wait(limits_, request.lane.index, meta.bytes)
-                            : r.admit(limits_, request.lane.index, meta.bytes);
-            return verdict == Verdict::admitted || (waits && verdict >= Verdict::total);
+            verdict = r.admit(limits_, request.lane.index, meta.bytes);
+            return verdict == Verdict::admitted;
         },
         [&] {
             slot = take_slot(request);
@@ -65,9 +64,13 @@ PoolSlot* Pool::admit(const ItemRequest& request, Error& refusal) {
     if (slot != nullptr)
         slot->scratch = scratch;
     if (had_scratch && waits && verdict >= Verdict::total) {
-        // Who had a record to write had a slot. NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker)
-        verdict = wait_for_room(*slot, request);
-        record = read_record();
+        if (slot == nullptr)
+            slot = take_slot(request);
+        had_scratch = slot != nullptr;
+        if (had_scratch) {
+            verdict = wait_for_room(*slot, request);
+            record = read_record();
+        }
     }
     if (had_scratch && verdict == Verdict::admitted) {
         fill(*slot, request);  // as above. NOLINT(clang-analyzer-core.NonNullParamChecker)

@@ -8,13 +8,13 @@
 
 namespace sluice::detail {
 
-// Returns admitted, or why the waiter was let go. It is counted in the record already.
+// Returns admitted, or why the waiter was let go.
 core::Verdict Pool::wait_for_room(PoolSlot& slot, const ItemRequest& request) noexcept {
     const std::int64_t patience = request.patience_ns;
     const std::int64_t deadline = patience < 0 ? 0 : sync::now_ns() + patience;
     RoomWaiter self{.slot = &slot, .lane = request.lane.index, .bytes = request.meta->bytes};
     room_.arrive(self);
-    serve_room();  // there may be room since it was refused
+    serve_room();
     for (;;) {
         // acquire: partner of the holder's exchange.
         const std::uint32_t state = self.state.load(sync::memory_order_acquire);
@@ -69,25 +69,31 @@ void Pool::serve_room() noexcept {
     ended();  // the record has changed under those who ask whether nothing is left
 }
 
-// True: the waiter's waiting is over. Nobody but the first of a line is let in.
+// True: the waiter's waiting is over. Of those who are counted, only the first of a line is let in.
 bool Pool::let_in(RoomWaiter& waiter, bool first) noexcept {
     // relaxed: the baton orders the holders, and brings what a waiter wrote before it asked.
     const bool leaves = waiter.state.load(sync::memory_order_relaxed) == RoomWaiter::leaving;
-    if (!first && !leaves)
+    if (waiter.counted && !first && !leaves)
         return false;
     core::PoolRecord record;
     Verdict verdict = Verdict::waiters;
     bool over = false;
     const auto step = [&](core::PoolRecord& r) {
-        verdict = first ? r.admit_waiter(limits_, waiter.lane, waiter.bytes) : Verdict::waiters;
-        over = leaves || verdict == Verdict::admitted || verdict == Verdict::closed;
-        if (over && verdict != Verdict::admitted)
+        if (!waiter.counted)
+            verdict = r.admit(limits_, waiter.lane, waiter.bytes);
+        else if (first)
+            verdict = r.admit_waiter(limits_, waiter.lane, waiter.bytes);
+        over = leaves || verdict < Verdict::total;
+        if (waiter.counted && over && verdict != Verdict::admitted)
             r.leave_line(waiter.lane);
-        return over;
+        if (!waiter.counted && !over)
+            r.join_line(waiter.lane);
+        return verdict == Verdict::admitted || waiter.counted == over;
     };
     // The waiter's own scratch: it sleeps meanwhile.
     (void)ledger_.change(records(), record_words_, record, waiter.slot->scratch, step,
                          [] { return sync::Ledger::nil; });
+    waiter.counted = true;
     if (!over)
         return false;
     waiter.verdict = verdict;

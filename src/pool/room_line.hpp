@@ -2,12 +2,14 @@
 
 // Those who wait for room (P13): a line for each lane, first come first served.
 //
-// Roles. *Waiter*: a thread inside enqueue_for, or a coroutine, that was refused for now; it counted itself as waiting in the
-// record, in the same step that refused it, so from then on no newcomer of its lane overtakes it. *Holder*: whoever has the baton; it
-// alone touches the lines, and admits on behalf of the waiters, whose slots lend it their scratch records. Anybody who gives
-// room back while the record says that somebody waits asks for the baton.
-// Invariant: when room was given back, or a waiter came or wants to leave, then somebody holds the baton who has not looked
-// since, or will ask for it: a waiter asks after it has put itself where a holder finds it.
+// Roles. *Waiter*: a thread inside enqueue_for, or a coroutine, that was refused for now. *Holder*: whoever has the baton; it
+// alone touches the lines, and acts on behalf of the waiters, whose slots lend it their scratch records. It takes them in as they
+// arrived: in one step each is admitted after all or counted in the record as waiting, and from then on no newcomer of the lane
+// overtakes it. So the record counts those who stand in line, in this order, and nobody else. Anybody who gives room back
+// while the record says that somebody waits asks for the baton.
+// Invariant: when room was given back to those who are counted, or a waiter arrived or wants to leave, then somebody holds the
+// baton who has not looked since, or will ask for it: a waiter asks after it has put itself where a holder finds it. Room that
+// came back before a waiter was counted is seen by the step that would count it.
 // A waiter's memory is its thread's stack. The holder's last touch is the exchange of `state` (and a wake-up, which needs no
 // more than the address); a waiter whose time is over asks to be let go, and stays until it is. A coroutine's lies in its
 // frame; the holder tells it once it has put the baton down, and room_wait.cpp says what is touched until when.

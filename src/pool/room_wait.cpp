@@ -73,8 +73,8 @@ bool RoomWait::enter(const ItemRequest& request, std::stop_token stop, Continuat
     pool.inside_line_.fetch_add(1);
     core::PoolRecord record;
     const auto step = [&](core::PoolRecord& r) {
-        verdict = r.admit_or_wait(pool.limits_, lane, bytes);
-        return verdict == Verdict::admitted || verdict >= Verdict::total;
+        verdict = r.admit(pool.limits_, lane, bytes);
+        return verdict == Verdict::admitted;
     };
     (void)pool.ledger_.change(pool.records(), pool.record_words_, record, slot->scratch, step,
                               [] { return sync::Ledger::nil; });
@@ -94,7 +94,7 @@ bool RoomWait::enter(const ItemRequest& request, std::stop_token stop, Continuat
         pool.room_.arrive(*this);
         if (stop.stop_possible())
             leave_on_stop_.emplace(std::move(stop), LeaveOnStop{this});  // called at once if it was requested
-        pool.serve_room();  // there may be room since it was refused
+        pool.serve_room();
         std::uint32_t before = attaching;
         // Release: partner of settle()'s acquire, what is here is whole. Acquire on failure: of its release, the outcome.
         if (phase_.compare_exchange_strong(before, suspended, memory_order_acq_rel, memory_order_acquire))

@@ -103,15 +103,12 @@ std::vector<State> successors(const State& from, const PoolLimits& limits) {
             } else {
                 REQUIRE(same(next.record));
             }
-            next = from;
-            REQUIRE(next.record.admit_or_wait(limits, lane, size) == newcomer);
-            if (newcomer == Verdict::admitted) {
-                ++next.model.queued[lane][size];
-            } else if (newcomer != Verdict::closed) {
+            if (newcomer >= Verdict::total && from.model.waiting[lane] == 0) {
+                next = from;
+                next.record.join_line(lane);
                 ++next.model.waiting[lane];
-            }
-            if (next.model.waiting[lane] <= 1)
                 result.push_back(next);
+            }
             if (behind) {
                 next = from;
                 REQUIRE(next.record.admit_waiter(limits, lane, size) == would);

@@ -5,6 +5,7 @@
 #include "executor/coroutine.hpp"
 #include "pool/harness.hpp"
 
+#include <atomic>
 #include <optional>
 #include <stop_token>
 #include <utility>
@@ -13,19 +14,22 @@ namespace sluice::test {
 
 inline constexpr auto nothing = [] {};
 
+/// Looked at by a test while the coroutine may go on elsewhere: whoever works on the line lets it in.
 struct Outcome {
     std::optional<Result<PoolItem>> item;
+    std::atomic<bool> there{false};
     [[nodiscard]] bool in() const {
-        return item && item->has_value();
+        return there && item->has_value();
     }
     [[nodiscard]] ErrorCode code() const {
-        return item && !*item ? item->error().value() : no_error;
+        return there && !*item ? item->error().value() : no_error;
     }
 };
 
 template <class Job>
 Detached enqueue(BoundedPool& pool, Outcome& outcome, ItemMeta meta, Job job, std::stop_token stop = {}) {
     outcome.item.emplace(co_await pool.enqueue_when_room(only, meta, std::move(job), std::move(stop)));
+    outcome.there = true;
 }
 
 /// One worker inside a job, `limit` items queued behind it.

@@ -71,6 +71,7 @@ TEST_CASE(
             auto job = [mine = Tracked(counts)] {};
             into.item.emplace(
                 co_await pool.enqueue_when_room(only, {.call_id = "old"}, std::move(job), std::move(token)));
+            into.there = true;
             count.fetch_add(1);
         }(full->pool, stop.get_token(), jobs, outcomes, outcome);
         meet.arrive_and_wait();

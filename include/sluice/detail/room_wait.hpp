@@ -24,6 +24,7 @@ struct RoomWaiter {
     PoolSlot* slot = nullptr;
     std::uint32_t lane = 0;
     bool awaited = false;  ///< a RoomWait; nobody sleeps
+    bool counted = false;  ///< the record says that it waits; the holder's
     std::uint64_t bytes = 0;
     std::atomic<std::uint32_t> state{waiting};  ///< slept on
     core::Verdict verdict{};                    ///< why it was let go; the holder's until `state` says so
