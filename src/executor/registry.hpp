@@ -6,7 +6,7 @@
 // meets. Recycler: the role holder (or a late handle) pushes free cells without the mutex.
 //
 // Encoding. A slot is a cell's address with 4 bits of its hash in the low bits, 0 when empty, `tombstone` when removed.
-// A table is never more than half full, tombstones included, so a probe ends. Tables are replaced, never changed in
+// A table is never more than 7/8 full, tombstones included, so a probe ends. Tables are replaced, never changed in
 // size. A replaced table is freed by a later writer that sees every thread's `reading` mark down.
 //
 // Reading marks (Dekker). Reader: mark up, then load the table. Writer: publish the new table, then look at the marks.
