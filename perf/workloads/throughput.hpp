@@ -40,6 +40,10 @@ public:
                 one();
         } while (Clock::now() < end);
     }
+    void run(std::int64_t jobs) {
+        for (; jobs > 0; --jobs)
+            one();
+    }
     void drain() {
         while (Done::jobs() < submitted_)
             std::this_thread::yield();
