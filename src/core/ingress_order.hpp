@@ -92,12 +92,17 @@ class IngressOrder {
 public:
     explicit IngressOrder(std::uint64_t first_number) noexcept : first_(first_number), next_(first_number) {}
 
-    /// Emits at most `max` jobs, in an order that E14 allows; fewer only if the lanes have no more.
+    /// Emits at most `max` jobs, in an order that E14 allows; none only if the lanes have none. Fewer than `max` if they had
+    /// no more when all that was staged had gone out: what comes while it works is left to the next call, for a consumer
+    /// on the heels of a submitter would fetch its lines job by job.
     /// cost: O(log lanes) a job, and O(lanes) a look: one a refill while no number is missing.
     std::size_t drain(Source& source, Item** out, std::size_t max) noexcept {
         std::size_t count = 0;
         while (count < max) {
             if (smallest_ == nullptr) {
+                if (count != 0 && !more_) {
+                    break;
+                }
                 look(source);
                 if (smallest_ == nullptr) {
                     break;
@@ -179,6 +184,7 @@ private:
     void look(Source& source) noexcept {
         ++look_;
         exhausted_ = nullptr;
+        more_ = false;
         for (Lane* lane = source.first(); lane != nullptr; lane = source.after(*lane)) {
             if (lane->empty()) {
                 visit(source, *lane);
@@ -198,6 +204,7 @@ private:
         if (taken == 0) {
             return;
         }
+        more_ |= taken == Lane::staged_most;
         lane.begin_ = 0;
         lane.end_ = static_cast<std::uint32_t>(taken);
         lane.staged_in_ = look_;
@@ -247,6 +254,7 @@ private:
     std::uint64_t next_;      // the largest emitted number, plus one
     std::uint64_t owed_ = 0;  // numbers below next_ that are not out
     std::uint64_t look_ = 0;
+    bool more_ = false;  // since the last look began, a lane had as much as could be staged, and so perhaps more
 };
 
 }  // namespace sluice::core
