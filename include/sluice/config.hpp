@@ -65,7 +65,7 @@ struct Config {
     SchedulerPolicy policy = SchedulerPolicy::lent;
     SpinPolicy spin = SpinPolicy::adaptive;
     /// Longest spin before a worker parks. Range 0..1 s; 0: as SpinPolicy::park.
-    std::chrono::nanoseconds spin_budget = std::chrono::microseconds{20};
+    std::chrono::nanoseconds spin_budget = std::chrono::microseconds{50};
     /// Threads are named `<prefix>-sched` and `<prefix>-wN`. At most 9 characters (the system keeps 15), not empty,
     /// and none of them NUL.
     std::string thread_name_prefix = "sluice";

@@ -254,7 +254,8 @@ private:
     std::uint64_t next_;      // the largest emitted number, plus one
     std::uint64_t owed_ = 0;  // numbers below next_ that are not out
     std::uint64_t look_ = 0;
-    bool more_ = false;  // since the last look began, a lane had as much as could be staged, and so perhaps more
+    bool more_ =
+        false;  // since the last look began, a lane had as much as could be staged, and so perhaps more
 };
 
 }  // namespace sluice::core

@@ -35,8 +35,11 @@ void Engine::see_to(const Aftermath& aftermath, unsigned who, ThreadSlot& slot) 
             aftermath.last_released->link = top;
         } while (!left_cells_.compare_exchange_weak(top, aftermath.released));  // seq_cst: as above
     }
-    if (!workers_.wake_one())
+    const sync::Wake found = workers_.wake_one();
+    if (found == sync::Wake::nobody)
         (void)settle_what_is_left(slot);
+    else if (found == sync::Wake::looks_already)
+        home_.watch();
 }
 
 bool Engine::anything_left() const noexcept {

@@ -16,6 +16,16 @@ namespace {
 
 constexpr std::int64_t forever = core::Deadlines::never;
 
+/// Jobs begun and ended: it stands still while the worker is inside one, or idle.
+std::uint64_t progress_of(const Worker& worker) noexcept {
+    std::uint64_t progress = 0;
+    for (const JobClass c : {JobClass::interactive, JobClass::maintenance}) {
+        const auto seen = worker.progress.read(c);
+        progress += seen.started + seen.ended;
+    }
+    return progress;
+}
+
 }  // namespace
 
 void Home::main(ThreadSlot& slot) noexcept {
@@ -42,7 +52,10 @@ void Home::main_lent() noexcept {
         if (!alarm_.armed()) {
             sleep(forever);
             quiet_ticks = 0;
-            seen_turns_ = engine_.turns_.load(memory_order_relaxed);  // so that the first look already acts
+            if (alarm_.armed()) {
+                remember();  // whoever is inside a short job has come out of it at the first look
+                sleep(tick_ns);
+            }
             continue;
         }
         quiet_ticks = watch_over() ? 0 : quiet_ticks + 1;
@@ -51,7 +64,7 @@ void Home::main_lent() noexcept {
                 continue;
             quiet_ticks = 0;
         }
-        sleep(tick_ns);
+        sleep(quiet_ticks == 0 ? tick_ns : quiet_tick_ns);
     }
 }
 
@@ -122,13 +135,18 @@ bool Home::spin() noexcept {
 // would: it was counted, now it is not, and then somebody looks.
 void Home::take_off_the_lookers(std::size_t worker) noexcept {
     Worker& each = *engine_.all_workers_[worker];
-    std::uint64_t progress = 0;
-    for (const JobClass c : {JobClass::interactive, JobClass::maintenance}) {
-        const auto seen = each.progress.read(c);
-        progress += seen.started + seen.ended;
-    }
+    const std::uint64_t progress = progress_of(each);
     if (std::exchange(seen_progress_[worker], progress) == progress && each.leave_lookers())
         engine_.stop_looking();
+}
+
+// What the next look compares with.
+void Home::remember() noexcept {
+    for (std::size_t i = 0; i < seen_claims_.size(); ++i) {
+        seen_claims_[i] = engine_.all_workers_[i]->claim.observe().bits;
+        seen_progress_[i] = progress_of(*engine_.all_workers_[i]);
+    }
+    seen_turns_ = engine_.turns_.load(memory_order_relaxed);  // a count that moves while turns are taken
 }
 
 // One look; see the header. True: there is something to watch.
@@ -149,10 +167,7 @@ bool Home::watch_over() noexcept {
         !engine_.workers_.anyone_looking()) {
         (void)engine_.settle_what_is_left(*slot_);  // all workers are inside jobs that take long
     }
-    for (std::size_t i = 0; i < seen_claims_.size(); ++i) {
-        seen_claims_[i] = engine_.all_workers_[i]->claim.observe().bits;
-    }
-    seen_turns_ = engine_.turns_.load(memory_order_relaxed);
+    remember();
     return true;
 }
 

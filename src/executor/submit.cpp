@@ -266,8 +266,9 @@ void Engine::abandon(JobNode& node, ThreadSlot& slot) noexcept {
 void Engine::make_somebody_look() noexcept {
     if (!workers_take_turns()) {
         home_.look_now();
-    } else if (!workers_.wake_one()) {
-        home_.watch();  // all are inside long jobs: nobody can run it, but somebody has to drain it
+    } else if (workers_.wake_one() != sync::Wake::woke) {
+        home_
+            .watch();  // whoever looks may be inside a job, or all are: then nobody can run it, but somebody has to drain it
     }
 }
 

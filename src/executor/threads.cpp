@@ -79,8 +79,6 @@ bool Engine::work_for_worker() const noexcept {
 }
 
 bool Engine::anything_to_watch() const noexcept {
-    if (workers_.lookers() != 0)
-        return true;  // asked first, see sync/alarm.hpp
     if (turn_needed() || !run_queue_.empty() || anything_left())
         return true;
     for (const auto& worker : all_workers_) {
@@ -121,7 +119,7 @@ void Engine::wake_all() noexcept {
 }
 
 void Engine::make_somebody_look_at_runs() noexcept {
-    if (!workers_.wake_one() && workers_take_turns())
+    if (workers_.wake_one() != sync::Wake::woke && workers_take_turns())
         home_.watch();
 }
 

@@ -48,7 +48,7 @@ bool Worker::run_batch() noexcept {
     if (claimed == 0)
         return false;
     engine_.call_for_help();
-    enter_jobs();
+    enter_jobs(claimed > 1);
     clock_ = engine_.clock_.now();
     const std::int64_t batch_ends = clock_ + engine_.give_back_ns_;
     for (sync::RunEntry entry = claim.take_next(); entry.job != nullptr; entry = claim.take_next()) {
@@ -76,10 +76,12 @@ bool Worker::run_batch() noexcept {
     return true;
 }
 
-void Worker::enter_jobs() noexcept {
+void Worker::enter_jobs(bool leaves_rest) noexcept {
     // release: pairs with the CAS in leave_lookers(). Who takes this worker off the count sees it counted.
     looking_.store(Looking::inside, memory_order_release);
-    engine_.home_.watch();  // a job may turn out longer than expected, and others rely on this looker
+    if (leaves_rest)
+        engine_.home_
+            .watch();  // a job may turn out longer than expected; who relies on this looker sees to it itself
 }
 
 void Worker::leave_jobs() noexcept {
@@ -92,7 +94,7 @@ void Worker::look_again_after_run() noexcept {
     if (looking_.load(memory_order_relaxed) != Looking::left)
         return;
     engine_.start_looking();
-    enter_jobs();
+    enter_jobs(true);
 }
 
 void Worker::begin_run(JobNode& first) noexcept {

@@ -95,7 +95,7 @@ private:
         inside,   ///< it counts: its jobs are short, or were expected to be
         left  ///< it does not: the job is long, or waits, or home has seen that it is longer than expected
     };
-    void enter_jobs() noexcept;
+    void enter_jobs(bool leaves_rest) noexcept;
     void leave_jobs() noexcept;
     void look_again_after_run() noexcept;
 

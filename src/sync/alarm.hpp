@@ -11,18 +11,17 @@
 //     keeper    the home thread: sleep, tick, try_disarm.
 //     anybody   armed, arm.
 // Word: armed_, 1 while the keeper ticks, or is on its way to. Set by anybody, cleared by the keeper only.
-// Invariant: who saw armed_ set, after it became something to watch over, is watched: the keeper clears the
+// Invariant: who saw armed_ set, after it made something to watch over, is watched: the keeper clears the
 // word first and asks afterwards whether there is anything to watch over; if so it arms itself again. Both
 // sides are sequentially consistent. Were the keeper to ask first:
 //     keeper: nothing to watch over
-//     member: becomes a looker, sees the alarm armed, enters a job
+//     submitter: announces a job, somebody looks (inside a job), the alarm is armed
 //     keeper: off, sleeps
-// What there is to watch over: a looker (Lookout::lookers() != 0), asked before the rest; a claim with
-// something left; work that waits. A member publishes its claim before it stops being a looker, so a keeper
-// that sees no looker sees the claim.
+// What there is to watch over: work that waits, and a claim with something left.
 //
-// So a member enters a job as a looker, or leaves a claimed rest behind while it is inside a job, only after
-// it has seen armed() or called arm(). The model is tests/models/parking.pml.
+// So a submitter leaves because somebody looks, and a member enters a job with a claimed rest behind it, only after it has seen
+// armed() or called arm(). A looker inside a job on which nobody relies is not watched. The model is
+// tests/models/parking.pml.
 
 #include <cstdint>
 

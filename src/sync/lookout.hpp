@@ -17,8 +17,8 @@
 //     parkers_    where the members sleep. A token may be left over from a wake that its member did not wait
 //                 for, so a member asks its bit.
 // Invariant: if work was announced that nobody has found, then a looker exists that has not looked since, or
-// a waker is on its way to make one, or each member is inside a job, or somebody was told so by a false
-// wake_one and sees to it (the home thread, sync/alarm.hpp).
+// a waker is on its way to make one, or each member is inside a job, or somebody was told by wake_one that it woke nobody
+// and sees to it (the home thread, sync/alarm.hpp).
 //
 // The protocol; each line is two steps in this order, all of them sequentially consistent:
 //     whoever makes work        announce it (Ingress::push, RunQueue::announce), wake_one()
@@ -29,8 +29,9 @@
 //     submitter: lookers_ is 1         member: lookers_ = 0, looks, sleeps      submitter: announces
 // The model is tests/models/parking.pml.
 //
-// A looker may be inside a job that was expected to be short. So no member enters a job as a looker unless
-// somebody watches over it: that is the alarm of sync/alarm.hpp.
+// A looker may be inside a job that was expected to be short, and turns out long. So who leaves because somebody looks
+// arms the alarm of sync/alarm.hpp, and so does a member that enters a job with a claimed rest behind it. Who woke a member
+// need not: that one looks.
 
 #include <array>
 #include <bit>
@@ -43,6 +44,13 @@
 #include "sync/parker.hpp"
 
 namespace sluice::sync {
+
+/// What became of a call for a looker.
+enum class Wake : std::uint8_t {
+    nobody,         ///< nobody looks and nobody sleeps
+    looks_already,  ///< there was a looker; it may be inside a job
+    woke,           ///< a member was woken, and will look
+};
 
 /// What a test changes to see its stress fail; nobody else does.
 struct LookoutRules {
@@ -79,18 +87,18 @@ public:
         return lookers_.load(memory_order_seq_cst) != 0;
     }
 
-    /// Sees to it that somebody looks at what the caller announced before. False: nobody looks and nobody
-    /// sleeps, each member is inside a job; the caller arms whoever watches over them.
+    /// Sees to it that somebody looks at what the caller announced before. Unless it woke somebody the caller arms
+    /// whoever watches over those that are inside jobs.
     /// thread: any. progress: lock-free: a failed CAS or a missed bit means that another woke a member. cost:
     /// a load while somebody looks; otherwise the wake-up.
-    [[nodiscard]] bool wake_one() noexcept {
+    [[nodiscard]] Wake wake_one() noexcept {
         for (;;) {
             std::uint32_t none = 0;
             if (anyone_looking() || !lookers_.compare_exchange_strong(none, 1, memory_order_seq_cst)) {
-                return true;
+                return Wake::looks_already;
             }
             if (wake_lowest()) {
-                return true;
+                return Wake::woke;
             }
             // Nobody to pass the count to. While it stood, another submitter may have relied on it and a
             // member may have gone to sleep: who set its bit before the count was taken back may have looked
@@ -99,7 +107,7 @@ public:
             //     other: announces, lookers_ is 1       waker: lookers_ = 0
             const bool last = lookers_.fetch_sub(1, memory_order_seq_cst) == 1;
             if (!Rules::ask_again || (last && !anyone_parked())) {
-                return false;
+                return Wake::nobody;
             }
         }
     }

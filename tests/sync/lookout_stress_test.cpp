@@ -100,7 +100,8 @@ private:
         }
         slots_[slot].store(kind);
         window(random);
-        if (!(asked ? looked_after || lookout_->wake_one() : lookout_->wake_one())) {
+        if (!(asked ? looked_after || lookout_->wake_one() != sync::Wake::nobody
+                    : lookout_->wake_one() != sync::Wake::nobody)) {
             alarm_.arm();
         }
     }
@@ -211,7 +212,7 @@ private:
             }
         } else if (lookout_->stop_looking() && How::look_when_last) {
             window(random);
-            if (pending() && !lookout_->wake_one()) {
+            if (pending() && lookout_->wake_one() == sync::Wake::nobody) {
                 alarm_.arm();
             }
         }

@@ -92,7 +92,10 @@ bool follows_the_model(EveryChoice& choice, Lookout& lookout, std::size_t steps)
             const bool nobody_looks = naive.lookers() == 0;
             const bool woken = nobody_looks && naive.wake_lowest();
             wakes += woken ? 1 : 0;
-            good = lookout.wake_one() == (!nobody_looks || woken);
+            const sync::Wake found = lookout.wake_one();
+            good = found == (!nobody_looks ? sync::Wake::looks_already
+                             : woken       ? sync::Wake::woke
+                                           : sync::Wake::nobody);
         } else {
             const bool woken = naive.wake_lowest();
             wakes += woken ? 1 : 0;
@@ -131,7 +134,7 @@ TEST_CASE("256 members: the lowest sleeper is woken first") {
         lookout->begin_park(member);
     }
     CHECK(lookout->parked() == 6);
-    CHECK(lookout->wake_one());  // 250 look
+    CHECK(lookout->wake_one() != sync::Wake::nobody);  // 250 look
     CHECK(lookout->parked() == 6);
     for (const std::size_t member : {0U, 63U, 64U, 127U, 200U, 255U}) {
         CHECK(lookout->wake_another());
@@ -146,7 +149,7 @@ TEST_CASE("a left-over token does not end the next sleep") {
     const auto lookout = std::make_unique<Lookout>(1);
     lookout->start_looking();
     lookout->begin_park(0);
-    CHECK(lookout->wake_one());
+    CHECK(lookout->wake_one() != sync::Wake::nobody);
     CHECK(lookout->cancel_park(0));  // the token stays
     lookout->begin_park(0);
     CHECK_FALSE(lookout->park_for(0, 1'000'000));
