@@ -16,6 +16,9 @@ namespace {
 
 constexpr std::int64_t forever = core::Deadlines::never;
 
+/// Runs are planned for less.
+constexpr std::int64_t longest_usual_run_ns = 100'000;
+
 /// Jobs begun and ended: it stands still while the worker is inside one, or idle.
 std::uint64_t progress_of(const Worker& worker) noexcept {
     std::uint64_t progress = 0;
@@ -53,18 +56,19 @@ void Home::main_lent() noexcept {
             sleep(forever);
             quiet_ticks = 0;
             if (alarm_.armed()) {
-                remember();  // whoever is inside a short job has come out of it at the first look
+                (void)remember();  // whoever is inside a short job has come out of it at the first look
                 sleep(tick_ns);
             }
             continue;
         }
-        quiet_ticks = watch_over() ? 0 : quiet_ticks + 1;
+        const Seen seen = watch_over();
+        quiet_ticks = seen == Seen::nothing ? quiet_ticks + 1 : 0;
         if (quiet_ticks >= quiet_ticks_max) {
             if (alarm_.try_disarm([this] { return engine_.anything_to_watch(); }))
                 continue;
             quiet_ticks = 0;
         }
-        sleep(quiet_ticks == 0 ? tick_ns : quiet_tick_ns);
+        sleep(seen == Seen::doubtful ? tick_ns : calm_tick_ns);
     }
 }
 
@@ -140,19 +144,26 @@ void Home::take_off_the_lookers(std::size_t worker) noexcept {
         engine_.stop_looking();
 }
 
-// What the next look compares with.
-void Home::remember() noexcept {
+// What the next look compares with. True: somebody has been inside one run for longer than runs take.
+bool Home::remember() noexcept {
+    bool long_inside = false;
+    const std::int64_t now = engine_.clock_.now();
     for (std::size_t i = 0; i < seen_claims_.size(); ++i) {
-        seen_claims_[i] = engine_.all_workers_[i]->claim.observe().bits;
-        seen_progress_[i] = progress_of(*engine_.all_workers_[i]);
+        const Worker& worker = *engine_.all_workers_[i];
+        seen_claims_[i] = worker.claim.observe().bits;
+        seen_progress_[i] = progress_of(worker);
+        // relaxed: whether, and a time; they order nothing.
+        long_inside |= worker.executing.load(memory_order_relaxed) != nullptr &&
+                       now - worker.run_started_at.load(memory_order_relaxed) > longest_usual_run_ns;
     }
     seen_turns_ = engine_.turns_.load(memory_order_relaxed);  // a count that moves while turns are taken
+    return long_inside;
 }
 
-// One look; see the header. True: there is something to watch.
-bool Home::watch_over() noexcept {
+// One look; see the header.
+Home::Seen Home::watch_over() noexcept {
     if (!engine_.anything_to_watch())
-        return false;
+        return Seen::nothing;
     // relaxed: a count that moves while turns are taken.
     bool stalled = engine_.turns_.load(memory_order_relaxed) == seen_turns_ && engine_.turn_needed();
     for (std::size_t i = 0; i < seen_claims_.size(); ++i) {
@@ -167,8 +178,7 @@ bool Home::watch_over() noexcept {
         !engine_.workers_.anyone_looking()) {
         (void)engine_.settle_what_is_left(*slot_);  // all workers are inside jobs that take long
     }
-    remember();
-    return true;
+    return remember() || stalled ? Seen::doubtful : Seen::all_well;
 }
 
 }  // namespace sluice::detail

@@ -6,7 +6,7 @@
 // submitters and workers wake.
 // Under `lent` it sleeps until its alarm is armed (sync/alarm.hpp): by who relies on a looker that may be inside a job, by a
 // worker that enters a job with a claimed rest behind it, and by whoever found that all workers are inside long jobs. Armed, it
-// looks every tick, less often while nothing waits. Only if nothing has moved since the last look does it take a turn: it
+// looks every tick, less often while all goes well. Only if nothing has moved since the last look does it take a turn: it
 // drains what nobody drained, and takes back the rests of batches that stand behind a job which is longer than expected (E32).
 // A worker that is inside the same job as at the last look counts as no looker from then on. After some ticks without anything
 // that waits it turns the alarm off and sleeps.
@@ -29,11 +29,11 @@ struct ThreadSlot;
 
 class Home {
 public:
-    /// How often an armed home looks while something waits. A rest that stands still is revoked at the second look at the
-    /// latest: a tiny job behind an unexpectedly long one waits 500 us, and 1.3 ms if nothing waited before.
+    /// How often an armed home looks while somebody stands still, or is inside a run that takes long. A rest that stands
+    /// still is revoked at the second look at the latest: a tiny job behind an unexpectedly long one waits 1.3 ms at most.
     static constexpr std::int64_t tick_ns = 250'000;
-    /// How often while nothing waits: a look costs whoever has the CPU some 15 us.
-    static constexpr std::int64_t quiet_tick_ns = 1'000'000;
+    /// How often otherwise: a look costs whoever has the CPU some 15 us.
+    static constexpr std::int64_t calm_tick_ns = 1'000'000;
     /// Looks without anything that waits before the alarm goes off: 10 ms, so that bursts do not pay a wake-up each.
     static constexpr unsigned quiet_ticks_max = 10;
 
@@ -72,8 +72,9 @@ private:
     void main_dedicated() noexcept;
     void rest() noexcept;
     [[nodiscard]] bool spin() noexcept;
-    bool watch_over() noexcept;
-    void remember() noexcept;
+    enum class Seen : std::uint8_t { nothing, all_well, doubtful };
+    [[nodiscard]] Seen watch_over() noexcept;
+    [[nodiscard]] bool remember() noexcept;
     void take_off_the_lookers(std::size_t worker) noexcept;
 
     Engine& engine_;

@@ -5,6 +5,7 @@
 #include "memory/default_resource.hpp"
 #include "platform/thread.hpp"
 
+#include <algorithm>
 #include <string>
 
 namespace sluice::detail {
@@ -86,6 +87,15 @@ bool Engine::anything_to_watch() const noexcept {
             return true;
     }
     return false;
+}
+
+// How many jobs a worker claims at once. If what is handed out is worth another worker's time, half of it is left for that one.
+std::uint32_t Engine::fair_share_of_runs() const noexcept {
+    // relaxed: a hint.
+    if (expected_in_flight_ns_.load(memory_order_relaxed) <= worth_a_wake_ns)
+        return Worker::batch_jobs_max;
+    const auto half = static_cast<std::uint32_t>((run_queue_.size() + 1) / 2);
+    return std::clamp(half, 1U, Worker::batch_jobs_max);
 }
 
 // After a claim: wakes one more worker if what is left is worth it. Each that is woken does the same, so a large backlog

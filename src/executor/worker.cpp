@@ -44,7 +44,7 @@ void Worker::main(ThreadSlot& slot) noexcept {
 // Claims runs and executes them. Keeps "somebody looks": while its jobs are short the worker stays a looker and is back
 // within its time budget; before a long one it stops being a looker, and then looks (begin_run).
 bool Worker::run_batch() noexcept {
-    const std::uint32_t claimed = engine_.run_queue_.claim(claim, batch_jobs_max);
+    const std::uint32_t claimed = engine_.run_queue_.claim(claim, engine_.fair_share_of_runs());
     if (claimed == 0)
         return false;
     engine_.call_for_help();
