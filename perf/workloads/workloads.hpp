@@ -43,7 +43,7 @@ constexpr std::array executor_workloads{
     Workload{"W5s", "open loop, Poisson 50,000/s, 64 actors", &open_loop<P>},
     Workload{"tiny", "a tiny job behind a 3 ms job of another actor", &tiny_behind_long<P>},
     Workload{"idle", "a second without work", &idle<P>},
-    Workload{"memory", "200,000 idle actors", &memory_of_actors<P>},
+    Workload{"memory", "400,000 idle actors", &memory_of_actors<P>},
 };
 
 // Each in a file of its own; those that need a package are there when it is.
