@@ -80,14 +80,18 @@ def middle(values):
 
 
 def measure(programs):
-    """Costs, and what the check compares with: medians of five, everything unpinned but the limits."""
-    limits = run(f"{programs}/machine-limits")
+    """Costs, and what the check compares with: medians of five. Empty jobs with the producer on a CPU of its own, as the model has
+    it: unpinned, the kernel may let it take turns with a worker while the scheduler's thread has the other CPU and waits. Jobs of
+    1 us unpinned, for two workers need both."""
+    probes = [run(f"{programs}/machine-limits") for _ in range(3)]
+    limits = {name: middle([probe[name] for probe in probes]) for name in probes[0]}
 
     def loop(name):
         return middle([run(f"{programs}/loops", name, "400000")["ns_per_op"] for _ in range(5)])
 
     def workload(peer, name, workers):
-        return [run(f"{programs}/workloads", "--peer", peer, "--workload", name, "--workers", str(workers), "--seconds", "0.3")
+        return [run(f"{programs}/workloads", "--peer", peer, "--workload", name, "--workers", str(workers), "--seconds", "0.3",
+                    "--placement", {"W2": "apart", "W3": "free"}[name])
                 for _ in range(5)]
 
     decide = loop("core-64")
@@ -99,9 +103,15 @@ def measure(programs):
                 measured[f"{policy}/{name}/{workers}"] = round(middle([r["jobs_per_s"] for r in runs]))
     # What a worker pays for a job beside deciding is not to be had alone: it is what is left of the library's CPU for one.
     library = middle([r["library_cpu_ns_per_job"] for r in workload("lent", "W2", 1)])
+    # A cost of near CPUs beside figures of far ones is no check.
+    again = run(f"{programs}/machine-limits", "pingpong")["pingpong"]
+    if not 1 / 1.4 < again / limits["pingpong"] < 1.4:
+        raise ValueError(f"the CPUs' placement changed meanwhile (a line there and back: {limits['pingpong']:.0f} ns, then {again:.0f}); "
+                         "measure again")
     costs = {"submit": loop("post"), "decide": decide, "job": max(5.0, round(library - decide, 1)),
              "hop": limits["hop_plain"], "hop_bulk": limits["hop_bulk_64"], "line": round(limits["pingpong"] / 2, 1),
-             "wake": round(limits["futex_round_trip_apart"] / 2, 1), "wake_call": limits["wake_nobody"]}
+             # The largest: where the two meet awake, nobody was woken.
+             "wake": round(max(probe["futex_round_trip_apart"] for probe in probes) / 2, 1), "wake_call": limits["wake_nobody"]}
     return {"source": "model.py --measure", "load": round(os.getloadavg()[0], 1), "costs_ns": costs, "measured_jobs_per_s": measured}
 
 
