@@ -58,7 +58,7 @@ struct ThrownItem {
     std::exception_ptr exception;
 };
 
-/// Called on the worker, after the job's closure was destroyed. What it throws is ignored.
+/// Called on the worker, after the job's closure was destroyed. What it throws is counted (PoolSnapshot::callbacks_threw).
 using ThrownHandler = std::function<void(const ThrownItem&)>;
 
 /// control 16, user 16, cheap 32, bulk 32 (P1).
@@ -89,7 +89,7 @@ struct PoolConfig {
     std::vector<std::int32_t> cpus = {};
     /// Asks the system for a short time slice (200 us), where it can be had without privilege.
     bool short_time_slice = true;
-    /// Called first and last on every worker; may be empty.
+    /// Called first and last on every worker; may be empty. What they throw is counted (PoolSnapshot::callbacks_threw).
     ThreadHook on_thread_start = nullptr;
     ThreadHook on_thread_stop = nullptr;
 

@@ -62,10 +62,11 @@ struct PoolSnapshot {
     std::vector<PoolLaneSnapshot> lanes;
     std::vector<WorkerKindSnapshot> kinds;
     PoolRefused refused;
-    std::uint64_t oversized = 0;    ///< items whose closure needed an allocation
-    std::uint64_t slots = 0;        ///< allocated so far; a plateau in steady state
-    std::uint64_t wakeups = 0;      ///< workers woken, ever
-    std::uint64_t compactions = 0;  ///< of lanes full of cancelled items
+    std::uint64_t oversized = 0;        ///< items whose closure needed an allocation
+    std::uint64_t callbacks_threw = 0;  ///< exceptions that left a thread hook or the handler of thrown items
+    std::uint64_t slots = 0;            ///< allocated so far; a plateau in steady state
+    std::uint64_t wakeups = 0;          ///< workers woken, ever
+    std::uint64_t compactions = 0;      ///< of lanes full of cancelled items
 };
 
 }  // namespace sluice

@@ -22,6 +22,7 @@
 #include "executor/owned.hpp"
 #include "memory/default_resource.hpp"
 #include "platform/thread.hpp"
+#include "platform/thread_start.hpp"
 
 #include <algorithm>
 #include <new>
@@ -39,13 +40,25 @@ std::int64_t spin_budget_of(const EffectiveConfig& config) noexcept {
     return config.spin == SpinPolicy::park ? 0 : config.spin_budget.count();
 }
 
+Exception could_not_start(const EffectiveConfig& config, std::uint64_t started,
+                          const std::system_error& error) {
+    return Exception(
+        Error({.code = ErrorCode::invalid_argument,
+               .message = std::string("the system could not start a thread of the executor: ") + error.what(),
+               .limit = {"pool_size", config.pool_size, started}}));
+}
+
 /// Tries the CPUs on a thread made for it, so that a wrong list is refused and not ignored.
 void check_cpus(const EffectiveConfig& config) {
     if (config.cpus.empty())
         return;
     std::error_code problem;
     const std::vector<unsigned> cpus(config.cpus.begin(), config.cpus.end());
-    std::thread([&] { problem = platform::set_affinity(cpus); }).join();
+    try {
+        platform::start_thread([&] { problem = platform::set_affinity(cpus); }).join();
+    } catch (const std::system_error& error) {
+        throw could_not_start(config, 0, error);
+    }
     if (!problem)
         return;
     throw Exception(Error(
@@ -113,7 +126,7 @@ void Engine::start_threads() {
     const auto start_thread = [this](std::thread& thread, auto main) {
         threads_.fetch_add(1);
         try {
-            thread = std::thread(std::move(main));
+            thread = platform::start_thread(std::move(main));
         } catch (...) {
             threads_.fetch_sub(1);
             throw;
@@ -125,10 +138,7 @@ void Engine::start_threads() {
                          [self = worker.get(), slot = slots[worker->index()]] { self->main(*slot); });
         start_thread(home_.thread, [this, slot = slots.back()] { home_.main(*slot); });
     } catch (const std::system_error& error) {
-        throw Exception(Error(
-            {.code = ErrorCode::invalid_argument,
-             .message = std::string("the system could not start a thread of the executor: ") + error.what(),
-             .limit = {"pool_size", config_.pool_size, threads_.load()}}));
+        throw could_not_start(config_, threads_.load(), error);
     }
 }
 

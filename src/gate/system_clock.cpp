@@ -10,6 +10,7 @@
 #include "gate/timer_set.hpp"
 #include "memory/default_resource.hpp"
 #include "platform/thread.hpp"
+#include "platform/thread_start.hpp"
 #include "sync/atomic.hpp"
 #include "sync/parker.hpp"
 
@@ -36,7 +37,7 @@ public:
         try {
             const std::lock_guard lock(mutex_);
             if (!started_) {
-                std::thread([this] { work(); }).detach();
+                platform::start_thread([this] { work(); }).detach();
                 started_ = true;
             }
             is_earliest = due < timers_.next_due();

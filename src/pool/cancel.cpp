@@ -96,8 +96,9 @@ void Pool::tell_thrown(const PoolSlot& slot, std::exception_ptr thrown) noexcept
     try {
         config_.on_thrown(
             {config_.lanes[slot.lane].name, names.first(), names.second(), slot.bytes, std::move(thrown)});
-        // NOLINTNEXTLINE(bugprone-empty-catch): the handler's own trouble must not take the worker down
-    } catch (...) {}
+    } catch (...) {  // the handler's own trouble must not take the worker down
+        callbacks_threw_.fetch_add(1, memory_order_relaxed);  // a count
+    }
 }
 
 // The ender is through with the slot; from here on it may be free and used again by the handle's thread.

@@ -15,6 +15,7 @@
 #include "core/pool_normalise.hpp"
 #include "memory/default_resource.hpp"
 #include "platform/thread.hpp"
+#include "platform/thread_start.hpp"
 #include "pool/pool.hpp"
 
 #include <sluice/detail/continuation.hpp>
@@ -28,12 +29,27 @@
 namespace sluice::detail {
 
 using sync::memory_order_acq_rel;
+using sync::memory_order_relaxed;
 
 namespace {
 
 constexpr std::int64_t short_slice_ns = 200'000;
 
 thread_local Pool* own_pool = nullptr;
+
+/// Tries the CPUs on a thread made for it, so that a wrong list is refused and not ignored.
+void check_cpus(const EffectivePoolConfig& config) {
+    if (config.cpus.empty())
+        return;
+    std::error_code problem;
+    const std::vector<unsigned> cpus(config.cpus.begin(), config.cpus.end());
+    platform::start_thread([&] { problem = platform::set_affinity(cpus); }).join();
+    if (!problem)
+        return;
+    throw Exception(Error(
+        {.code = ErrorCode::invalid_argument,
+         .message = "cpus: the system does not give these CPUs to this process: " + problem.message()}));
+}
 
 }  // namespace
 
@@ -91,35 +107,41 @@ Pool::Pool(const EffectivePoolConfig& config)
 Pool::~Pool() = default;
 
 Pool* Pool::start(const EffectivePoolConfig& config) {
-    if (!config.cpus
-             .empty()) {  // tried on a thread made for it, so that a wrong list is refused and not ignored
-        std::error_code problem;
-        const std::vector<unsigned> cpus(config.cpus.begin(), config.cpus.end());
-        std::thread([&] { problem = platform::set_affinity(cpus); }).join();
-        if (problem) {
-            throw Exception(Error({.code = ErrorCode::invalid_argument,
-                                   .message = "cpus: the system does not give these CPUs to this process: " +
-                                              problem.message()}));
-        }
-    }
-    auto* pool = new Pool(config);
+    Pool* pool = nullptr;
+    std::uint64_t started = 0;
     try {
-        for (auto& worker : pool->workers_) {
-            pool->threads_.fetch_add(1);
-            PoolWorker* self = worker.get();
-            self->thread = std::thread([self] { self->main(); });
+        check_cpus(config);
+        pool = new Pool(config);
+        pool->start_threads();
+        return pool;
+    } catch (...) {  // whatever it was: those that have started end again
+        if (pool != nullptr) {
+            started = pool->threads_.load();
+            pool->shut_down(Shutdown::cancel);
+            pool->finish_on_other_thread();
         }
-    } catch (const std::system_error& error) {
-        pool->threads_.fetch_sub(1);  // the one that did not start
-        const LimitHit limit{"workers", config.workers, pool->threads_.load()};
-        pool->shut_down(Shutdown::cancel);
-        pool->finish_on_other_thread();
-        throw Exception(
-            Error({.code = ErrorCode::invalid_argument,
-                   .message = std::string("the system could not start a worker of the pool: ") + error.what(),
-                   .limit = limit}));
+        try {
+            throw;
+        } catch (const std::system_error& error) {
+            throw Exception(Error(
+                {.code = ErrorCode::invalid_argument,
+                 .message = std::string("the system could not start a worker of the pool: ") + error.what(),
+                 .limit = {"workers", config.workers, started}}));
+        }
     }
-    return pool;
+}
+
+// A thread is counted before it runs, and not if it does not.
+void Pool::start_threads() {
+    for (auto& worker : workers_) {
+        threads_.fetch_add(1);
+        try {
+            worker->thread = platform::start_thread([self = worker.get()] { self->main(); });
+        } catch (...) {
+            threads_.fetch_sub(1);
+            throw;
+        }
+    }
 }
 
 void Pool::release() noexcept {
@@ -169,13 +191,22 @@ void Pool::enter_thread(PoolWorker& worker) noexcept {
     }
     if (config_.short_time_slice)
         (void)platform::set_short_time_slice(short_slice_ns);
-    if (config_.on_thread_start)
-        config_.on_thread_start(name);
+    call_hook(config_.on_thread_start, name);
+}
+
+// The user's: what it throws ends here, and is counted.
+void Pool::call_hook(const ThreadHook& hook, const std::string& name) noexcept {
+    if (!hook)
+        return;
+    try {
+        hook(name);
+    } catch (...) {
+        callbacks_threw_.fetch_add(1, memory_order_relaxed);  // a count
+    }
 }
 
 void Pool::leave_thread(PoolWorker& worker) noexcept {
-    if (config_.on_thread_stop)
-        config_.on_thread_stop(thread_name(worker));
+    call_hook(config_.on_thread_stop, thread_name(worker));
     own_pool = nullptr;
     if (threads_.fetch_sub(1) != 1)
         return;  // seq_cst: all that the others did comes before

@@ -166,8 +166,10 @@ private:
     void announce_idle() noexcept;
 
     // lifecycle.cpp
+    void start_threads();
     void enter_thread(PoolWorker& worker) noexcept;
     void leave_thread(PoolWorker& worker) noexcept;
+    void call_hook(const ThreadHook& hook, const std::string& name) noexcept;
     void end_threads() noexcept;
     void finish_on_other_thread() noexcept;
     void bury() noexcept;
@@ -217,6 +219,7 @@ private:
 
     sync::atomic<std::uint64_t> oversized_{0};
     sync::atomic<std::uint64_t> other_refusals_{0};
+    sync::atomic<std::uint64_t> callbacks_threw_{0};
 };
 
 /// The pool whose worker this thread is, or null.

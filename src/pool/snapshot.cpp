@@ -81,7 +81,8 @@ PoolSnapshot Pool::snapshot() {
         result.compactions += lane.queue.epoch();
         result.lanes.push_back(std::move(seen));
     }
-    result.oversized = oversized_.load(memory_order_relaxed);  // a count
+    result.oversized = oversized_.load(memory_order_relaxed);              // a count
+    result.callbacks_threw = callbacks_threw_.load(memory_order_relaxed);  // a count
     result.slots = slots_.size();
     return result;
 }

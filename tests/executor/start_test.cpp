@@ -1,12 +1,14 @@
 // Goal: an executor starts whole or not at all (E22, E31): whichever allocation of its start fails, it says out_of_memory, no
-// thread runs on, and nothing is left behind. And one that was moved from answers as its contract says.
+// thread runs on, and nothing is left behind; likewise if the system refuses a thread. And one that was moved from answers as its contract says.
 // Method: the program's own operator new, which fails when the thread that starts the executor is at its n-th call. Not under
-// ThreadSanitizer, which brings operators of its own and links beside no others.
+// ThreadSanitizer, which brings operators of its own and links beside no others. Threads fail by platform/thread_start.hpp.
 #include <cstdlib>
 #include <new>
 #include <optional>
 
 #include "executor/harness.hpp"
+#include "platform/thread_start.hpp"
+#include "support/counting_resource.hpp"
 #include "support/sanitizers.hpp"
 
 using namespace sluice;
@@ -105,6 +107,42 @@ TEST_CASE(
 }
 
 #endif  // !SLUICE_TEST_UNDER_THREAD_SANITIZER
+
+TEST_CASE("E22 whichever thread the system refuses: an error, no thread runs on, all memory is back") {
+    under_both_policies({2}, [](Config config) {
+        CountingResource resource;
+        config.memory = &resource;
+        config.reserve_nodes = 64;
+        const auto threads = ThreadCounts::watch(config);
+        for (std::uint32_t n = 1; n <= 3; ++n) {  // two workers and home
+            INFO("thread " << n);
+            platform::starts_until_failure = n;
+            const Result<Executor> refused = Executor::create(config);
+            CHECK(platform::starts_until_failure.load() == 0);
+            REQUIRE_FALSE(refused.has_value());
+            CHECK(refused.error() == ErrorCode::invalid_argument);
+            CHECK(refused.error().limit().name == "pool_size");
+            CHECK(refused.error().limit().count == n - 1);
+            CHECK(threads->all_left());
+            CHECK(resource.blocks_in_use() == 0);
+        }
+        Executor executor(config);
+        CHECK(code_of(executor.add_actor("a", 0).read([](const int&) {})) == no_error);
+    });
+}
+
+#ifndef SLUICE_PLATFORM_PORTABLE  // which knows no CPUs to try
+
+TEST_CASE("E22 E32 the thread on which CPUs are tried is one that the system may refuse") {
+    Config config;
+    config.cpus = {0};
+    platform::starts_until_failure = 1;
+    const Result<Executor> refused = Executor::create(config);
+    REQUIRE_FALSE(refused.has_value());
+    CHECK(refused.error().limit().name == "pool_size");
+}
+
+#endif
 
 TEST_CASE("E22 an executor that was moved from answers no_state, and can be assigned to") {
     Executor executor;
