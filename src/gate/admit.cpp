@@ -226,6 +226,7 @@ Submitted GateState::settle(std::uint32_t index, std::uint32_t position) {
         const core::CourierStep next = core::collected(seen);
         if (next.task == core::CourierTask::outcome)
             break;
+        waiter.told = position;  // ours as long as we are the courier, that is until we rest
         // Release: partner of the acquires of those who read the waiter in passing. Acquire: as above.
         if (!waiter.word.compare_exchange_weak(seen.bits, next.after.bits, memory_order_acq_rel,
                                                memory_order_acquire))

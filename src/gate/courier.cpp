@@ -81,8 +81,10 @@ void GateState::carry(std::uint32_t index) noexcept {
             continue;
         if (next.task == CourierTask::rest)
             return;
-        if (waiter.calls.on_position_changed)
-            guarded([&] { waiter.calls.on_position_changed(seen.position()); });
+        // It may have changed and changed back before anybody came to tell it: then there is no news (T7).
+        const std::uint32_t position = seen.position();
+        if (std::exchange(waiter.told, position) != position && waiter.calls.on_position_changed)
+            guarded([&] { waiter.calls.on_position_changed(position); });
         seen = WaiterWord{waiter.word.load(memory_order_acquire)};
     }
     const WaiterPhase outcome = seen.phase();

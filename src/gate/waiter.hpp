@@ -7,6 +7,7 @@
 //   posted      the submitter until it has joined; then the holder
 //   listens     written by the submitter before it joins; read by the holder
 //   next_mail   the courier
+//   told        the courier: the submitter, until submit() returns
 //   calls       the submitter until it has joined; then the courier
 //   the rest    written by the submitter before it joins; read by anybody, at any time: they are atomic, and what was read counts
 //               only if a CAS on the word shows that the same life still waits.
@@ -88,6 +89,8 @@ struct alignas(sync::cache_line) Waiter {
     sync::atomic<std::uint32_t> link{0};  // relaxed: handed on by the words that it is linked from
     std::uint32_t next_mail = 0;
     std::uint32_t posted = 0;  ///< the position that its owner knows, or is going to be told
+    std::uint32_t told =
+        0;  ///< the position that its owner was told last; that of submit()'s answer to begin with
     bool listens = false;
     sync::atomic<std::uint32_t> announced{
         0};  ///< a generation: what is below is of that life (per_session.cpp)

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <string>
+#include <thread>
 #include <vector>
 
 using namespace sluice;
@@ -43,6 +44,37 @@ TEST_CASE("T16: in round robin one session's flood delays another by one turn, n
     world.end("x");
     world.end("flood0");
     CHECK(world.tickets.contains("small"));
+}
+
+TEST_CASE("T7 T16: a place that has changed and changed back before it could be told is no news") {
+    ManualClock clock;
+    TurnGate gate({.max_concurrent_turns = 1, .order = TurnOrder::round_robin, .clock = &clock});
+    TurnTicket held = gate.try_admit();
+    std::atomic<bool> is_telling{false};
+    std::atomic<bool> may_go_on{false};
+    std::vector<std::size_t> told;
+    const auto submit = [&](const char* session) {
+        return std::get<Queued>(gate.submit({.session = session})).place;
+    };
+    const TurnPlace first = submit("a");
+    submit("b");
+    submit("a");
+    const Submitted watched = gate.submit({.session = "b", .on_position_changed = [&](std::size_t place) {
+                                               told.push_back(place);
+                                               is_telling = true;
+                                               while (!may_go_on)
+                                                   std::this_thread::yield();
+                                           }});
+    REQUIRE(std::get<Queued>(watched).position == 4);
+    std::jthread teller([&] { gate.leave(first); });
+    while (!is_telling)
+        std::this_thread::yield();
+    const TurnPlace between = submit("c");  // goes ahead of b's second: 3 becomes 4
+    CHECK(gate.leave(between));             // and 3 again
+    may_go_on = true;
+    teller.join();
+    CHECK(told == std::vector<std::size_t>{3});
+    gate.shutdown();
 }
 
 TEST_CASE("T16 stress: one session's waiting turns are never above its share, from many threads") {
