@@ -205,6 +205,35 @@ for line in open(sys.argv[1], encoding="utf-8"):
 EOF
 }
 
+# ---- sanitizers ----------------------------------------------------------------------------------------------------
+
+# The sanitizers bring an allocator of their own, so mimalloc is off; a shared library that leaves the sanitizer's
+# symbols to the program needs b_lundef=false.
+sanitizer_arguments=(-Ddebug=true -Doptimization=1 -Dmimalloc=disabled -Db_lundef=false)
+
+# configure_instrumented <folder> <meson argument>...: by clang 19, for tests and not for measuring.
+configure_instrumented() {
+    local folder=$1
+    shift
+    use_compiler clang++-19
+    configure "$folder" "-Dwerror=${SLUICE_WERROR:-false}" -Dtests=enabled -Dtools=enabled -Dbenchmarks=disabled \
+        -Dexamples=enabled "$@"
+}
+
+# Each sets up its folder, and the options that its programs run with.
+configure_asan() {
+    export ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1:check_initialization_order=1
+    export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
+    configure_instrumented build/asan -Db_sanitize=address,undefined "${sanitizer_arguments[@]}"
+}
+configure_tsan() {
+    export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:history_size=4
+    if [[ -f tests/support/tsan.supp ]]; then
+        TSAN_OPTIONS+=:suppressions=$root/tests/support/tsan.supp
+    fi
+    configure_instrumented build/tsan -Db_sanitize=thread "${sanitizer_arguments[@]}"
+}
+
 # ---- what tools/run and tools/test have in common ------------------------------------------------------------------
 
 release=build/release

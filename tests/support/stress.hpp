@@ -36,7 +36,10 @@ inline std::uint64_t seed() {
 /// splitmix64: small, and good enough to choose what a thread does next.
 class Random {
 public:
-    explicit Random(std::uint64_t stream) : state_(seed() ^ (stream * 0xD1B5'4A32'D192'ED03ULL + 1)) {}
+    explicit Random(std::uint64_t stream) : Random(seed(), stream) {}
+    /// Of another seed than the program's own.
+    Random(std::uint64_t of_seed, std::uint64_t stream)
+        : state_(of_seed ^ (stream * 0xD1B5'4A32'D192'ED03ULL + 1)) {}
 
     std::uint64_t next() {
         state_ += 0x9E37'79B9'7F4A'7C15ULL;
