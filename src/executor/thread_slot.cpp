@@ -33,14 +33,16 @@ public:
         return at == leases_.end() ? nullptr : at->slot;
     }
     /// False: no memory.
+    ///
+    /// The dead first: the engine may be, or become, one of them, and the caller is about to use the slot.
     [[nodiscard]] bool add(Engine& engine, ThreadSlot& slot) noexcept {
+        end_dead();
         try {
             leases_.push_back({&engine, &slot});
         } catch (...) {
             return false;
         }
         engine.retain();
-        end_dead();
         return true;
     }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "executor/harness.hpp"
+#include "support/stress.hpp"
 
 using namespace sluice;
 using namespace sluice::test;
@@ -314,4 +315,43 @@ TEST_CASE("E22 E21 an executor that ends after main, with a context that submits
     };
     auto actor = at_exit.executor->emplace_actor<AtEnd<decltype(last_words)>>("a", {}, last_words);
     CHECK(code_of(actor.read([](const auto&) {})) == no_error);
+}
+
+TEST_CASE("E22 a thread that first meets an executor after its end keeps nothing of it") {
+    for (int round = 0; round < scaled(300); ++round) {
+        Actor<int> handle;
+        std::jthread([&] {
+            Executor gone;
+            handle = gone.add_actor("a", 0);
+        }).join();
+        std::jthread([&] {
+            CHECK(code_of(handle.mutate([](int&) {})) == ErrorCode::shut_down);
+            handle = {};  // with it goes the engine, whose address the next one may have
+            Executor next;
+            auto actor = next.add_actor("a", 7);
+            CHECK(value_of(actor.read([](const int& n) { return n; })) == 7);
+        }).join();
+    }
+}
+
+TEST_CASE("E22 a handle is dropped by a thread that never met its executor, just as that comes to its end") {
+    under_both_policies({1}, [](const Config& config) {
+        Random random(1);
+        INFO("seed " << seed());
+        for (int round = 0; round < scaled(400); ++round) {
+            auto executor = std::make_unique<Executor>(config);
+            auto completion = executor->add_actor("a", 0).mutate([](int&) {});
+            REQUIRE(eventually([&] { return completion.ready(); }));
+            std::atomic<bool> go{false};
+            const std::uint64_t late = random.below(3000);
+            std::jthread dropper([&, job = std::move(completion)]() mutable {
+                go.wait(false);
+                for (std::atomic<std::uint64_t> spent{0}; spent.load() < late; spent.fetch_add(1)) {}
+                job.detach();
+            });
+            go = true;
+            go.notify_one();
+            executor.reset();
+        }
+    });
 }
