@@ -136,12 +136,11 @@ void Episode::end() {
     for (test::CountingResource& resource : lasting_.resources)
         resource.fail_nth(0);
     const auto abrupt = [](End how) { return how == End::destructor || how == End::own_job; };
-    std::vector<Part> order{Part::executor, Part::pool, Part::gate};
-    std::ranges::rotate(order, order.begin() + static_cast<std::ptrdiff_t>(plan_.number % part_count));
-    std::ranges::stable_partition(order, [&](Part part) {
-        return !(part == Part::executor && abrupt(plan_.executor_end)) &&
-               !(part == Part::pool && abrupt(plan_.pool_end));
-    });
+    std::array<Part, part_count> order{Part::executor, Part::pool, Part::gate};
+    const std::size_t first = abrupt(plan_.executor_end) ? 1
+                              : abrupt(plan_.pool_end)   ? 2
+                                                         : plan_.number % part_count;
+    std::ranges::rotate(order, order.begin() + static_cast<std::ptrdiff_t>(first));
     for (const Part part : order) {
         if (part == Part::executor) {
             now("ends the executor");
