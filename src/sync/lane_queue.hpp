@@ -124,7 +124,8 @@ public:
                     help(ring.tail, tail);
                     return;
                 }
-            } else if (cell.position() == tail) {
+            } else if (cell.position() == tail || cell.position() == tail + capacity_) {
+                // Filled, and perhaps emptied again, while the one who filled it has not come to move the tail.
                 help(ring.tail, tail);
             } else if (cell.position() < tail && !drop_dead_head(ring, items)) {
                 compact(epoch, items);  // full, and the oldest item lives
@@ -348,9 +349,9 @@ private:
 
     static void raise(CacheAligned<atomic<std::uint64_t>>& count, std::uint64_t value,
                       std::uint64_t base) noexcept {
+        // Until it is there: who has slept since the ring was last in use may yet move the old count on, by one.
         std::uint64_t old = count.value.load(memory_order_seq_cst);
-        if (old < base)
-            count.value.compare_exchange_strong(old, value, memory_order_seq_cst);
+        while (old < base && !count.value.compare_exchange_strong(old, value, memory_order_seq_cst)) {}
     }
 
     // Read by all, written once a compaction.
