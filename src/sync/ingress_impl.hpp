@@ -11,6 +11,7 @@
 
 #include "core/ingress_order.hpp"
 #include "core/job.hpp"
+#include "platform/cpu.hpp"
 #include "sync/atomic.hpp"
 #include "sync/cache_line.hpp"
 #include "sync/ingress.hpp"

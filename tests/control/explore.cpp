@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <memory>
 #include <string_view>
 
@@ -41,7 +42,8 @@ std::uint64_t seed() {
 }
 
 std::uint64_t scaled(std::uint64_t count) {
-    return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(static_cast<double>(count) * rounds()));
+    const auto wanted = static_cast<std::uint64_t>(static_cast<double>(count) * rounds());
+    return count == 0 ? 0 : std::max<std::uint64_t>(1, wanted);
 }
 
 /// The schedule that the environment asks for, if it is for this plan.
@@ -65,7 +67,7 @@ public:
     Search& operator=(const Search&) = delete;
 
     Outcome outcome() {
-        const auto begin = std::chrono::steady_clock::now();
+        const std::clock_t begin = std::clock();
         if (const char* const schedule = asked_for(plan_.name)) {
             out_.failed = !replay(schedule);
             out_.how = "replay";
@@ -79,7 +81,7 @@ public:
                 out_.what += " [not again: the body does not depend on the schedule alone]";
             out_.what = what + out_.what;
         }
-        out_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+        out_.seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
         out_.files.assign(executing_->files.begin(), executing_->files.end());
         return out_;
     }
@@ -104,7 +106,8 @@ private:
                     return false;
                 more = decisions_.next();
             }
-            out_.exhausted += more ? 0U : 1U;
+            if (more)
+                out_.cut.push_back(bound);
         }
         return true;
     }

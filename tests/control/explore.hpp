@@ -42,7 +42,7 @@ struct Outcome {
     std::string trace;
     std::uint64_t schedules = 0;
     double seconds = 0;
-    unsigned exhausted = 0;          ///< bounds that were gone through to the end
+    std::vector<Bound> cut;          ///< bounds that were not gone through to the end
     std::vector<std::string> files;  ///< where the operations came from
     std::uint64_t longest = 0;       ///< steps
 };

@@ -14,9 +14,14 @@ void must_hold(const Scenarios& scenarios, const std::vector<const char*>& files
     for (const Scenario& scenario : scenarios) {
         const Outcome out = explore(scenario.plan, scenario.body);
         seen.insert(seen.end(), out.files.begin(), out.files.end());
-        std::printf("%-58s %8llu schedules, %u of %zu bounds whole, longest %3llu, %5.2f s\n",
-                    scenario.plan.name.c_str(), static_cast<unsigned long long>(out.schedules), out.exhausted,
-                    scenario.plan.bounds.size(), static_cast<unsigned long long>(out.longest), out.seconds);
+        std::string cut;
+        for (const Bound& bound : out.cut) {
+            cut += (cut.empty() ? "" : ", ") + std::to_string(bound.preemptions) + " + " +
+                   std::to_string(bound.oddities);
+        }
+        std::printf("| %s | %llu | %s | %llu | %.2f |\n", scenario.plan.name.c_str(),
+                    static_cast<unsigned long long>(out.schedules), cut.empty() ? "none" : cut.c_str(),
+                    static_cast<unsigned long long>(out.longest), out.seconds);
         if (out.failed) {
             std::printf("%s\n%s\nSLUICE_CONTROL_REPLAY='%s' does it again\n", out.what.c_str(),
                         out.trace.c_str(), out.replay.c_str());

@@ -31,7 +31,7 @@ CLEAN = {
     "src/sync/b.hpp": "#pragma once\n#include \"sync/atomic.hpp\"\n",
     "src/executor/a.cpp": "#include \"core/a.hpp\"\n#include \"sync/atomic.hpp\"\n",
     "tests/control/meson.build": "copied = ['b.hpp']\nsources = files('b_test.cpp')\n",
-    "tests/control/b_test.cpp": "#include \"sync/b.hpp\"\n",
+    "tests/control/b_test.cpp": "#include \"sync/b.hpp\"\nvoid f() { must_hold(s, {\"b.hpp\"}); }\n",
     "subprojects/q.wrap": "[wrap-file]\nsource_hash = " + "0" * 64 + "\n[provide]\nq = q_dep\n",
 }
 
@@ -44,7 +44,9 @@ REFUSED = [
     ("atomics_through_the_seam", "src/sync/a.cpp", "int y = __atomic_load_n(&x, 0);\n"),
     ("sync_is_controlled", "src/sync/forgotten.hpp", "#pragma once\n"),
     ("sync_is_controlled", "tests/control/b_test.cpp", "// #include \"sync/b.hpp\"\n"),
+    ("sync_is_controlled", "tests/control/b_test.cpp", "#include \"sync/b.hpp\"\nvoid f() { must_hold(s, {}); }\n"),
     ("sync_is_controlled", "tests/control/meson.build", "sources = files('b_test.cpp')\n"),
+    ("sync_is_controlled", "src/sync/a.cpp", "int A::get() const {\n    return 1;\n}\n"),
     ("core_is_pure", "src/core/a.cpp", "#include <atomic>\n"),
     ("core_is_pure", "src/core/a.cpp", "#include <thread>\n"),
     ("core_is_pure", "src/core/a.cpp", "#  include <latch>\n"),
@@ -82,6 +84,7 @@ ACCEPTED = [
     ("src/sync/a.cpp", "const char* text = \"std::atomic\";\n"),
     ("src/core/a.cpp", "int now(int);\nint permutex;\n"),
     ("src/executor/a.cpp", "// a mutex here would be met by submit\nint x = 1'000'000;\n"),
+    ("src/sync/a.cpp", "template class A<int>;\n"),
     ("subprojects/q-1.0/a.cpp", "std::mutex\tm; "),
     ("build/x.cpp", "std::mutex\tm; "),
     ("tests/executor/t.hpp", "#pragma once\n#include <mutex>\n#include \"executor/engine.hpp\"\nstd::mutex m;\n"),
