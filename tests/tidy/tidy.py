@@ -126,6 +126,31 @@ def sync_is_controlled(tree):
             yield path, 1, "no must_hold() asks that its operations came through the seam"
 
 
+# What may stand behind each order of success. g++ 12 refuses the rest, but only unoptimised, where nobody builds every day.
+# Acquire behind release is neither weaker nor stronger; both compilers take it.
+FAILURE_ORDERS = {
+    "relaxed": {"relaxed"},
+    "acquire": {"relaxed", "acquire"},
+    "release": {"relaxed", "acquire"},
+    "acq_rel": {"relaxed", "acquire"},
+    "seq_cst": {"relaxed", "acquire", "seq_cst"},
+}
+
+
+def failure_is_not_stronger(tree):
+    call = re.compile(r"\bcompare_exchange_(?:weak|strong)(?:_explicit)?\s*(\()")
+    for path, code in tree.code.items():
+        for match in call.finditer(code):
+            end, depth = match.end(1), 1
+            while end < len(code) and depth > 0:
+                depth += {"(": 1, ")": -1}.get(code[end], 0)
+                end += 1
+            orders = re.findall(r"\bmemory_order(?:_|\s*::\s*)(\w+)", code[match.start():end])
+            if len(orders) >= 2 and orders[-1] not in FAILURE_ORDERS.get(orders[-2], set()):
+                line = code.count("\n", 0, match.start()) + 1
+                yield path, line, f"{orders[-1]} on failure is stronger than {orders[-2]} on success"
+
+
 def core_is_pure(tree):
     clock = re.compile(r"::\s*now\s*\(|\bclock_gettime\b|\b__rdtscp?\b")
     for path in tree.code:
@@ -264,7 +289,7 @@ def readme_shows_the_example(tree):
         yield "README.md", line, "the example differs from examples/hello.cpp"
 
 
-RULES = [atomics_through_the_seam, sync_is_controlled, core_is_pure, includes_follow_the_arrows,
+RULES = [atomics_through_the_seam, sync_is_controlled, failure_is_not_stronger, core_is_pure, includes_follow_the_arrows,
          no_locks, no_fences, files_fit_one_sitting, plain_text, pragma_once, wraps_are_pinned, every_source_is_built,
          readme_shows_the_example]
 

@@ -47,6 +47,12 @@ REFUSED = [
     ("sync_is_controlled", "tests/control/b_test.cpp", "#include \"sync/b.hpp\"\nvoid f() { must_hold(s, {}); }\n"),
     ("sync_is_controlled", "tests/control/meson.build", "sources = files('b_test.cpp')\n"),
     ("sync_is_controlled", "src/sync/a.cpp", "int A::get() const {\n    return 1;\n}\n"),
+    ("failure_is_not_stronger", "src/executor/a.cpp",
+     "x.compare_exchange_weak(old, f(next), memory_order_relaxed,\n    memory_order_acquire);\n"),
+    ("failure_is_not_stronger", "src/executor/a.cpp",
+     "x.compare_exchange_strong(a, b, std::memory_order::release, std::memory_order::seq_cst);\n"),
+    ("failure_is_not_stronger", "tests/core/t.hpp",
+     "#pragma once\nbool b = x.compare_exchange_strong(a, b, memory_order_acq_rel, memory_order_seq_cst);\n"),
     ("core_is_pure", "src/core/a.cpp", "#include <atomic>\n"),
     ("core_is_pure", "src/core/a.cpp", "#include <thread>\n"),
     ("core_is_pure", "src/core/a.cpp", "#  include <latch>\n"),
@@ -84,6 +90,9 @@ ACCEPTED = [
     ("src/sync/a.cpp", "const char* text = \"std::atomic\";\n"),
     ("src/core/a.cpp", "int now(int);\nint permutex;\n"),
     ("src/executor/a.cpp", "// a mutex here would be met by submit\nint x = 1'000'000;\n"),
+    ("src/executor/a.cpp", "x.compare_exchange_weak(a, b, memory_order_release, memory_order_acquire);\n"
+                           "x.compare_exchange_weak(a, b, memory_order_relaxed);\nx.load(memory_order_acquire);\n"
+                           "x.compare_exchange_weak(a, b);  // memory_order_relaxed, memory_order_acquire\n"),
     ("src/sync/a.cpp", "template class A<int>;\n"),
     ("subprojects/q-1.0/a.cpp", "std::mutex\tm; "),
     ("build/x.cpp", "std::mutex\tm; "),
