@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <sstream>
 #include <string>
+#include <utility>
 
 namespace sluice::soak {
 
@@ -135,7 +136,7 @@ std::vector<Event> draw_events(Random& random, milliseconds duration) {
         const auto late = microseconds(duration) * between(random, 5, 10) / 10;
         events.push_back({late, Fault::early_shutdown, random.next()});
     }
-    std::ranges::stable_sort(events, {}, &Event::at);
+    std::ranges::sort(events, {}, [](const Event& event) { return std::pair(event.at, event.choice); });
     return events;
 }
 
