@@ -46,7 +46,7 @@ struct FlightPatience {
 
 struct SingleFlightConfig {
     /// Places of the table, rounded up to a power of two; more only make it faster. About as many as runs at a time. Each
-    /// takes 64 bytes.
+    /// takes 64 bytes; more than memory could ever hold throw std::bad_alloc.
     std::size_t buckets = 64;
     /// Where the table, the flights and shared results come from; must outlive all of them. nullptr: mimalloc.
     std::pmr::memory_resource* memory = nullptr;

@@ -4,6 +4,8 @@
 #include "memory/default_resource.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <limits>
 #include <memory>
 #include <new>
 
@@ -82,6 +84,11 @@ void FlightTable::release() noexcept {
 
 FlightTableRef::FlightTableRef(std::size_t buckets, std::pmr::memory_resource* memory) {
     std::pmr::memory_resource* const from = memory != nullptr ? memory : memory::default_resource();
+    // More would be no number of bytes; the next power of two of the largest counts is not even a number.
+    constexpr std::size_t most =
+        std::bit_floor(std::numeric_limits<std::ptrdiff_t>::max() / sizeof(FlightBucket));
+    if (buckets > most)
+        throw std::bad_array_new_length();
     const std::size_t count = std::bit_ceil(std::max<std::size_t>(buckets, 1));
     void* const block = from->allocate(sizeof(FlightTable), alignof(FlightTable));
     try {

@@ -45,7 +45,7 @@ bool ManualClock::clear_timer(TimerId timer) noexcept {
 }
 
 std::size_t ManualClock::advance(std::chrono::nanoseconds by) {
-    return advance_to(now() + by);
+    return advance_to(std::chrono::nanoseconds(detail::due_after(now().count(), by.count())));
 }
 
 std::size_t ManualClock::advance_to(std::chrono::nanoseconds moment) {

@@ -43,6 +43,12 @@ private:
 
 }  // namespace
 
+TEST_CASE("a table that no memory could hold is refused, also where its size in bytes would wrap") {
+    for (const unsigned bit : {57U, 58U, 60U, 63U})
+        CHECK_THROWS_AS((SingleFlight<int, int>({.buckets = std::size_t{1} << bit})), std::bad_alloc);
+    CHECK_THROWS_AS((SingleFlight<int, int>({.buckets = ~std::size_t{0}})), std::bad_alloc);
+}
+
 TEST_CASE("S1 one run for all that come while it runs; they are told who led; then the key is free") {
     SingleFlight<std::string, std::string> flights;
     const Gate gate;

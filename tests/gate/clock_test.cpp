@@ -118,6 +118,15 @@ TEST_CASE("T9 T12: a gate on the system clock sweeps by itself") {
     CHECK(gate.snapshot().expired == 1);
 }
 
+TEST_CASE("T12 manual clock: no duration is too long for it, and none leads back") {
+    ManualClock clock(1s);
+    CHECK(clock.set_timer(std::chrono::nanoseconds::max(), [] {}) != TimerId::none);
+    CHECK(clock.advance(std::chrono::nanoseconds::min()) == 0);
+    CHECK(clock.now() == 1s);
+    static_cast<void>(clock.advance(std::chrono::nanoseconds::max()));
+    CHECK(clock.now() == std::chrono::nanoseconds::max());
+}
+
 TEST_CASE("T12 manual clock: calls in order of time, then of setting, each at its own time") {
     ManualClock clock(1s);
     std::vector<std::string> calls;
