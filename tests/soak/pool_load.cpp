@@ -21,7 +21,7 @@ public:
 
 private:
     JobBody body_;
-    std::array<char, 300> bulk_{};
+    [[maybe_unused]] std::array<char, 300> bulk_{};
 };
 
 }  // namespace
