@@ -1,5 +1,7 @@
 #include "episode.hpp"
 
+#include "memory.hpp"
+
 #include <algorithm>
 #include <chrono>
 #include <thread>
@@ -187,8 +189,9 @@ void Episode::check_memory() {
 void Episode::plant() {
     if (lasting_.canary == Canary::leak)
         static_cast<void>(lasting_.resources[0].allocate(64));
-    if (lasting_.canary == Canary::grow)  // touched, so that it is resident
-        lasting_.kept.emplace_back(std::size_t{1} << 20U, static_cast<char>(plan_.number));
+    if (lasting_.canary ==
+        Canary::grow)  // touched, so that it is resident; a few episodes of a slow build have to show it
+        lasting_.kept.emplace_back(MemoryWatch::resident_bound() / 2, static_cast<char>(plan_.number));
 }
 
 std::string Episode::state() const {
