@@ -4,6 +4,7 @@
 
 #include "starts.hpp"
 
+#include <chrono>
 #include <sstream>
 #include <thread>
 
