@@ -17,6 +17,7 @@
 
 #include "core/scheduler.hpp"
 #include "core/spin_history.hpp"
+#include "core/words/waits_word.hpp"
 #include "executor/actor_cell.hpp"
 #include "executor/admission.hpp"
 #include "executor/counters.hpp"
@@ -146,8 +147,8 @@ public:
                                              std::int64_t patience_ns) noexcept;
     [[nodiscard]] WaitStatus sleep_unless_blocked(JobNode& node, const WaitSlot& slot,
                                                   std::int64_t patience_ns) noexcept;
-    [[nodiscard]] bool enough_is_left(std::uint32_t maintenance) noexcept;
-    void wait_is_over(std::uint32_t maintenance) noexcept;
+    [[nodiscard]] bool wait_begins(bool own, bool maintenance) noexcept;
+    void wait_is_over(bool maintenance) noexcept;
     [[nodiscard]] bool ends_soon(const JobNode& node) noexcept;
     [[nodiscard]] WaitStatus sleep_on(JobNode& node, std::int64_t patience_ns) noexcept;
 
@@ -332,12 +333,8 @@ private:
     /// One of two has happened: the last thread left, or the owner went away on a thread of the engine. The second of the
     /// two buries.
     sync::atomic<bool> left_by_one_{false};
-    sync::atomic<bool> spinning_{false};  ///< a worker spins; at most one does
-    /// Workers blocked in a wait inside a job; of these waits, those for maintenance jobs.
-    struct {
-        sync::atomic<std::uint32_t> workers{0};
-        sync::atomic<std::uint32_t> for_maintenance{0};
-    } waits_;
+    sync::atomic<bool> spinning_{false};                      ///< a worker spins; at most one does
+    sync::atomic<core::WaitsWord> waits_{core::WaitsWord{}};  ///< workers in a wait inside a job
     sync::atomic<core::Job*> left_jobs_{
         nullptr};  ///< left by home to be ended; as requests_, taken by a worker
     sync::atomic<ActorCell*> left_cells_{nullptr};  ///< left by home to be dropped; the same

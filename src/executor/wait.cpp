@@ -1,8 +1,8 @@
 // Waiting for a job without hanging silently (E20).
 //
 // A wait by a thread that is not the executor's own just waits. A worker inside a job first makes sure that its wait can
-// end: not for a job of its own actor; not if waits block each other (wait_board.hpp); not if it would leave too little to
-// run what is awaited (enough_is_left). Then it gives back what it had claimed and not started, and stops being a looker.
+// end: not for a job of its own actor; not if it would leave too little to run what is awaited (core/words/waits_word.hpp);
+// not if waits block each other (wait_board.hpp). Then it gives back what it had claimed and not started, and stops being a looker.
 
 #include "executor/engine.hpp"
 #include "executor/wait_board.hpp"
@@ -83,20 +83,24 @@ WaitStatus Engine::sleep_on(JobNode& node, std::int64_t patience_ns) noexcept {
     }
 }
 
-// Whether the waits of workers, this one among them, leave what the awaited jobs need: a worker; more idle workers than
-// the reserve, if one of the awaited is a maintenance job that has not started (E11). Announced first and counted
-// afterwards, so of those that take the last at the same time at least one is refused.
-bool Engine::enough_is_left(std::uint32_t maintenance) noexcept {
-    const std::size_t waiting = waits_.workers.fetch_add(1) + 1;
-    const std::uint32_t for_maintenance = waits_.for_maintenance.fetch_add(maintenance) + maintenance;
-    if (waiting >= all_workers_.size())
-        return false;
-    return for_maintenance == 0 || all_workers_.size() - waiting > config_.interactive_reserve;
+// Whether this wait may begin; if so it is counted. Of waits that begin at the same time and may not all do so, as many
+// begin as may. **Progress**: lock-free; a round fails because another worker's wait began or ended.
+bool Engine::wait_begins(bool own, bool maintenance) noexcept {
+    core::WaitsWord seen = waits_.load();
+    for (;;) {
+        const core::WaitsStep step =
+            own ? core::one_waits(seen, maintenance, config_.pool_size, config_.interactive_reserve)
+                : core::WaitsStep{core::one_waits_elsewhere(seen), true};
+        if (!step.allowed)
+            return false;
+        if (waits_.compare_exchange_weak(seen, step.after))
+            return true;
+    }
 }
 
-void Engine::wait_is_over(std::uint32_t maintenance) noexcept {
-    waits_.for_maintenance.fetch_sub(maintenance);
-    waits_.workers.fetch_sub(1);
+void Engine::wait_is_over(bool maintenance) noexcept {
+    core::WaitsWord seen = waits_.load();
+    while (!waits_.compare_exchange_weak(seen, core::one_wait_less(seen, maintenance))) {}
 }
 
 bool on_executor_thread() noexcept {
@@ -125,24 +129,23 @@ WaitStatus Engine::wait_inside_job(Worker& worker, ActorCell* source, JobNode& n
     // The awaited job has not ended, so its actor's cell stays what it is as long as that holds.
     if (own && static_cast<ActorCell*>(node.actor) == source)
         return WaitStatus::would_deadlock;
-    WaitBoard& board = WaitBoard::instance();
-    WaitSlot* slot = board.announce(*this, source, node);
-    if (slot == nullptr)
+    const bool maintenance = own && node.job_class == JobClass::maintenance && !is_executing(node);
+    // First the count: a wait that is not to be must not be seen on the board by those it would block.
+    if (!wait_begins(own, maintenance))
         return WaitStatus::would_deadlock;
-    const std::uint32_t maintenance =
-        own && node.job_class == JobClass::maintenance && !is_executing(node) ? 1U : 0U;
     WaitStatus status = WaitStatus::would_deadlock;
-    const bool enough =
-        enough_is_left(maintenance);  // for jobs of its own: other executors have their own workers
-    if ((enough || !own) && !board.blocked(*slot, *this)) {
-        worker.hand_back_rest();
-        if (worker.leave_lookers())
-            stop_looking();
-        make_somebody_look();  // for what was just given back
-        status = sleep_unless_blocked(node, *slot, patience_ns);
+    WaitBoard& board = WaitBoard::instance();
+    if (WaitSlot* slot = board.announce(*this, source, node)) {
+        if (!board.blocked(*slot, *this)) {
+            worker.hand_back_rest();
+            if (worker.leave_lookers())
+                stop_looking();
+            make_somebody_look();  // for what was just given back
+            status = sleep_unless_blocked(node, *slot, patience_ns);
+        }
+        WaitBoard::take_back(*slot);
     }
     wait_is_over(maintenance);
-    WaitBoard::take_back(*slot);
     return status;
 }
 

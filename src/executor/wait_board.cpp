@@ -76,6 +76,7 @@ WaitSlot* WaitBoard::announce(const Engine& waiter, const ActorCell* from, const
         slot.node.store(&node);
         slot.awaited.store(node.engine);
         slot.waiter.store(&waiter);
+        slot.number.store(numbers_.fetch_add(1) + 1);
         return &slot;
     }
     return nullptr;
@@ -83,6 +84,7 @@ WaitSlot* WaitBoard::announce(const Engine& waiter, const ActorCell* from, const
 
 void WaitBoard::take_back(WaitSlot& slot) noexcept {
     slot.waiter.store(nullptr);
+    slot.number.store(0);
     slot.taken.store(false);
 }
 
@@ -90,10 +92,12 @@ bool WaitBoard::blocked(const WaitSlot& mine, const Engine& engine) const noexce
     std::array<Seen, most_waits> all;
     std::size_t count = 0;
     std::size_t self = 0;
+    const std::uint64_t last = mine.number.load();
     for (std::size_t i = 0; i < used_.load(); ++i) {
         const WaitSlot& slot = slots_[i];
         const Engine* waiter = slot.waiter.load();
-        if (waiter == nullptr)
+        const std::uint64_t number = slot.number.load();
+        if (waiter == nullptr || number == 0 || number > last)
             continue;
         const bool own = slot.awaited.load() == &engine;
         const ActorCell* target = slot.target.load();

@@ -5,8 +5,9 @@
 // Roles. A worker that waits inside a job announces its wait in a slot of its own and takes it back afterwards. Any worker
 // that is about to wait, or has waited for a while, reads all slots.
 //
-// All seq_cst: of the waits that block each other, announced at the same time, at least one sees all the others. Perhaps
-// more than one does, and each is refused; that is safe. A wait that can end now may be blocked later (by a build that
+// Of waits that block each other exactly one is refused, the one that was announced last: a wait draws a number after it
+// has announced itself, and looks only at those with lower ones. All seq_cst, so it sees whoever drew before it; but for one
+// that has drawn a number and not written it yet. That one it misses, as it misses what blocks it later (a build that
 // starts, finishes, and keeps its permit), so it asks again from time to time.
 
 #include "sync/atomic.hpp"
@@ -14,6 +15,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 
 namespace sluice::detail {
 
@@ -21,9 +23,10 @@ class Engine;
 struct ActorCell;
 struct JobNode;
 
-/// One announced wait. `waiter` is written last and cleared first.
+/// One announced wait. `waiter` is written after the fields below it and cleared first.
 struct alignas(sync::cache_line) WaitSlot {
     sync::atomic<bool> taken{false};
+    sync::atomic<std::uint64_t> number{0};           ///< drawn after the announcement; 0: not yet
     sync::atomic<const Engine*> waiter{nullptr};     ///< whose worker waits; null: nothing is announced
     sync::atomic<std::size_t> workers{0};            ///< how many that engine has
     sync::atomic<const ActorCell*> from{nullptr};    ///< the actor inside whose job it waits; null: none
@@ -45,8 +48,8 @@ public:
                                      const JobNode& node) noexcept;
     static void take_back(WaitSlot& slot) noexcept;
 
-    /// Whether this wait cannot end unless a wait is refused. Asked on a worker's thread; `engine` is the worker's, whose
-    /// cells and nodes may be looked into: those of other engines are only compared.
+    /// Whether this wait cannot end unless it is refused, or one that was announced before it. Asked on a worker's thread;
+    /// `engine` is the worker's, whose cells and nodes may be looked into: those of other engines are only compared.
     ///
     /// A wait is blocked if a blocked wait stands inside the awaited actor, if all workers of the awaited executor are in
     /// blocked waits, or if what is awaited may need a heavy permit and all permits are held by heavy jobs whose installs
@@ -55,7 +58,8 @@ public:
 
 private:
     std::array<WaitSlot, most_waits> slots_;
-    sync::atomic<std::size_t> used_{0};  ///< slots from here on were never taken
+    sync::atomic<std::size_t> used_{0};       ///< slots from here on were never taken
+    sync::atomic<std::uint64_t> numbers_{0};  ///< the last that was drawn
 };
 
 }  // namespace sluice::detail

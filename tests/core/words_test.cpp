@@ -7,6 +7,7 @@
 #include "core/words/claim_word.hpp"
 #include "core/words/job_word.hpp"
 #include "core/words/permit_word.hpp"
+#include "core/words/waits_word.hpp"
 #include "every_choice.hpp"
 
 #include <doctest/doctest.h>
@@ -229,4 +230,30 @@ TEST_CASE("E9 permit word: never more out than there are, and never fewer than n
         }
     CHECK_FALSE(one_taken(PermitWord{}).allowed);
     CHECK(PermitWord::of(0xffff'ffffU, 0xffff'fffeU).available() == 1);
+}
+
+TEST_CASE(
+    "E20 waits word: as many wait as leave a worker, or one above the reserve for maintenance; a refused one "
+    "leaves no trace") {
+    for (std::uint32_t workers = 1; workers <= 5; ++workers)
+        for (std::uint32_t reserve = 0; reserve < workers; ++reserve)
+            for (std::uint32_t waiting = 0; waiting <= workers; ++waiting)
+                for (std::uint32_t held = 0; held <= waiting; ++held)
+                    for (const bool maintenance : {false, true}) {
+                        const WaitsWord before = WaitsWord::of(waiting, held);
+                        CHECK(before.waiting() == waiting);
+                        CHECK(before.for_maintenance() == held);
+                        const WaitsStep step = one_waits(before, maintenance, workers, reserve);
+                        const int left = static_cast<int>(workers) - static_cast<int>(waiting) - 1;
+                        const bool any_maintenance = held > 0 || maintenance;
+                        CHECK(step.allowed == (left > (any_maintenance ? static_cast<int>(reserve) : 0)));
+                        if (!step.allowed) {
+                            CHECK(step.after == before);
+                            continue;
+                        }
+                        CHECK(step.after == WaitsWord::of(waiting + 1, held + (maintenance ? 1 : 0)));
+                        CHECK(one_wait_less(step.after, maintenance) == before);
+                        CHECK(one_wait_less(one_waits_elsewhere(before), false) == before);
+                        CHECK(one_waits_elsewhere(before) == WaitsWord::of(waiting + 1, held));
+                    }
 }

@@ -2,6 +2,7 @@
 //       and waits that can end are not (E20). Slow destructors and jobs that turn out long delay nobody else (E28, E30, E32).
 // Method: each blockage built by hand, with a limit on how long it may take to be noticed.
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
 
@@ -133,6 +134,33 @@ TEST_CASE("E20 jobs of two executors that wait for each other: one is refused") 
             return inner ? *inner : inner.error().value();
         });
         CHECK(value_of(roundabout) == (config.pool_size == 1 ? ErrorCode::would_deadlock : no_error));
+    });
+}
+
+TEST_CASE(
+    "E20 jobs of two executors that wait for each other at the same moment: one is refused, the other has "
+    "its value") {
+    under_both_policies({1, 3}, [](const Config& config) {
+        Executor left(config);
+        Executor right(config);
+        auto a = left.add_actor("a", 1);
+        auto b = right.add_actor("b", 1);
+        for (int round = 0; round < scaled(200); ++round) {
+            const Gate both_inside;
+            const auto waits_for = [both_inside](Actor<int> other) {
+                return [both_inside, other = std::move(other)](int&) mutable {
+                    both_inside.pass();
+                    return outcome(other.mutate([](int& n) { return n; }).wait_for(soon));
+                };
+            };
+            auto from_left = a.mutate(waits_for(b));
+            auto from_right = b.mutate(waits_for(a));
+            REQUIRE(both_inside.reached_by(2));
+            both_inside.open();
+            const std::array codes{value_of(from_left), value_of(from_right)};
+            CHECK(std::ranges::count(codes, ErrorCode::would_deadlock) == 1);
+            CHECK(std::ranges::count(codes, no_error) == 1);
+        }
     });
 }
 
