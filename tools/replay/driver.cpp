@@ -1,11 +1,10 @@
 #include "driver.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
-#include <thread>
 #include <utility>
 
+#include "arrival.hpp"
 #include "os.hpp"
 
 namespace sluice::replay {
@@ -14,26 +13,6 @@ void Driver::add_actors(Executor& executor) {
     actors_.reserve(trace_.actors.size());
     for (const std::string& name : trace_.actors)
         actors_.push_back(executor.add_actor(name, ActorState{}));
-}
-
-bool Driver::wait_for(std::uint64_t arrival_ns) const {
-    // A sleep ends tens of microseconds late, which would drown the delays that are to be measured: the last bit is
-    // spent awake, yielding. What it costs is reported as the submitter's CPU time.
-    constexpr std::uint64_t awake_ns = 80'000;
-    // How late an interrupt is noticed.
-    constexpr std::uint64_t longest_nap_ns = 10'000'000;
-    while (!interrupted_.load(std::memory_order_relaxed)) {
-        const std::uint64_t now = recorder_.now();
-        if (now >= arrival_ns)
-            return true;
-        const std::uint64_t left = arrival_ns - now;
-        if (left > awake_ns) {
-            std::this_thread::sleep_for(std::chrono::nanoseconds(std::min(left - awake_ns, longest_nap_ns)));
-        } else {
-            std::this_thread::yield();
-        }
-    }
-    return false;
 }
 
 template <class Job, class Call>
@@ -77,7 +56,9 @@ void Driver::submit_all() {
     const std::uint64_t cpu_before = os::thread_cpu_ns();
     const std::size_t half = plan_.jobs.size() / 2;
     std::size_t job = 0;
-    for (; job < plan_.jobs.size() && wait_for(plan_.jobs[job].arrival_ns); ++job) {
+    for (; job < plan_.jobs.size(); ++job) {
+        if (!wait_for_arrival(recorder_, plan_.jobs[job].arrival_ns, interrupted_))
+            break;
         if (job == half)
             allocations_at_half_ = memory_.allocations();
         Submission& submission = recorder_.submission(job);

@@ -55,7 +55,6 @@ public:
     }
 
 private:
-    bool wait_for(std::uint64_t arrival_ns) const;
     Fate submit(std::size_t job);
     template <class Job, class Call>
     Fate submit_as(std::size_t job, std::uint64_t service_ns, Call&& call);

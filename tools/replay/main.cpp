@@ -2,7 +2,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <fstream>
 #include <string>
 
 #include <fmt/format.h>
@@ -11,10 +10,10 @@
 #include "items/pool_replay.hpp"
 #include "items/pool_report.hpp"
 #include "options.hpp"
+#include "output.hpp"
 #include "replay.hpp"
 #include "report_json.hpp"
 #include "report_text.hpp"
-#include "text.hpp"
 #include "trace/trace.hpp"
 #include "turns/simulation.hpp"
 
@@ -26,36 +25,6 @@ using namespace sluice::replay;
 ExitCode complain(ExitCode code, const std::string& text) {
     fmt::print(stderr, "sluice-replay: {}\n", text);
     return code;
-}
-
-bool written(std::FILE* stream, const std::string& text) {
-    return std::fwrite(text.data(), 1, text.size(), stream) == text.size() && std::fflush(stream) == 0;
-}
-
-bool json_can_be_written(const Options& options) {
-    return !options.json || *options.json == "-" || std::ofstream(*options.json, std::ios::app).good();
-}
-
-bool write_json(const std::string& path, const std::string& json) {
-    if (path == "-")
-        return written(stdout, json);
-    std::ofstream file(path, std::ios::trunc | std::ios::binary);
-    file << json;
-    file.close();
-    return file.good();
-}
-
-void tell_about(const LoadedTrace& loaded) {
-    for (const std::string& complaint : loaded.complaints)
-        fmt::print(stderr, "{}\n", complaint);
-    if (loaded.malformed > loaded.complaints.size()) {
-        fmt::print(stderr, "and {} more\n",
-                   counted(loaded.malformed - loaded.complaints.size(), "malformed line"));
-    }
-    if (loaded.out_of_order > 0) {
-        fmt::print(stderr, "sorted by arrival: {} came before the row above\n",
-                   counted(loaded.out_of_order, "row"));
-    }
 }
 
 ExitCode write_report(const Options& options, const std::string& text, const std::string& json,
@@ -97,7 +66,7 @@ ExitCode run(int argc, const char* const* argv) {
         const EarlyEnd& end = options.error();
         return written(end.code == ExitCode::ok ? stdout : stderr, end.text) ? end.code : ExitCode::usage;
     }
-    if (!json_can_be_written(*options)) {
+    if (options->json && !json_can_be_written(*options->json)) {
         return complain(ExitCode::usage, fmt::format("{}: cannot be written", *options->json));
     }
     const auto loaded =

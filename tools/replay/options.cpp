@@ -1,15 +1,14 @@
 #include "options.hpp"
 
-#include <charconv>
 #include <sstream>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <sluice/version.hpp>
 
+#include "numbers.hpp"
 #include "trace/row.hpp"
 
 namespace sluice::replay {
@@ -57,28 +56,6 @@ struct Handles {
     const CLI::Option* asap;
     const CLI::Option* json;
 };
-
-// Refuses what is not a number of its type as a whole, or out of range. "nan" and "inf" are numbers to from_chars, and
-// fall to the range, which is finite.
-template <class Number>
-CLI::Validator from_to(Number least, Number most, std::string_view kind) {
-    return {[=](const std::string& text) -> std::string {
-                Number value{};
-                const char* const end = text.data() + text.size();
-                const auto [stop, error] = std::from_chars(text.data(), end, value);
-                if (error == std::errc{} && stop == end && value >= least && value <= most)
-                    return {};
-                return fmt::format("{} is not a {} from {} to {}", text, kind, least, most);
-            },
-            ""};
-}
-
-CLI::Validator within(double least, double most) {
-    return from_to(least, most, "number");
-}
-CLI::Validator whole(std::uint64_t least, std::uint64_t most) {
-    return from_to(least, most, "whole number");
-}
 
 Handles declare(CLI::App& app, Raw& raw) {
     Options& options = raw.options;

@@ -12,21 +12,6 @@ namespace {
 
 using observe::Histogram;
 
-Durations durations(const Histogram& histogram) {
-    return {.count = histogram.count(),
-            .mean = histogram.mean(),
-            .p50 = histogram.quantile(0.5),
-            .p90 = histogram.quantile(0.9),
-            .p99 = histogram.quantile(0.99),
-            .p999 = histogram.quantile(0.999),
-            .max = histogram.max()};
-}
-
-// A clock reading can be a hair before the intended time that it was waited for; that is a delay of nothing.
-std::uint64_t since(std::uint64_t later, std::uint64_t earlier) noexcept {
-    return later > earlier ? later - earlier : 0;
-}
-
 // Collects one group's jobs.
 struct Collector {
     Counts jobs;

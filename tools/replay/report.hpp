@@ -8,6 +8,7 @@
 #include <sluice/snapshot.hpp>
 
 #include "audit.hpp"
+#include "durations.hpp"
 #include "fairness.hpp"
 #include "options.hpp"
 #include "pacer.hpp"
@@ -15,17 +16,6 @@
 #include "trace/trace.hpp"
 
 namespace sluice::replay {
-
-/// Durations in nanoseconds; quantiles carry the histogram's error (below 0.8 %, upwards), the rest is exact.
-struct Durations {
-    std::uint64_t count = 0;
-    double mean = 0;
-    std::uint64_t p50 = 0;
-    std::uint64_t p90 = 0;
-    std::uint64_t p99 = 0;
-    std::uint64_t p999 = 0;
-    std::uint64_t max = 0;
-};
 
 /// Jobs by what became of them. planned = not_submitted + refused + accepted; accepted = ran + dropped + lost.
 struct Counts {
