@@ -5,6 +5,7 @@
 #include "workloads/request.hpp"
 
 #include <sluice/executor.hpp>
+#include <sluice/lane.hpp>
 
 #include <cstddef>
 #include <cstdio>
@@ -31,6 +32,20 @@ public:
                                 ? actors_[actor].post_read([job](const long&) { job(); })
                                 : actors_[actor].post_mutate([job](long&) { job(); });
         accepted(posted.has_value());
+    }
+    /// With all lanes, where the load has them.
+    void post_to(sluice::Lane lane, std::size_t actor, perf::Job job) {
+        switch (lane) {
+            case sluice::Lane::pure_read:
+                return post(actor, perf::Access::read, job);
+            case sluice::Lane::serial_status:
+                return actors_[actor].status([job](const long&) { job(); }).detach();
+            case sluice::Lane::heavy_init:
+                return actors_[actor].build([job](const long&) { job(); }).detach();
+            case sluice::Lane::mutating:
+                break;
+        }
+        post(actor, perf::Access::write, job);
     }
     void round_trip() {
         accepted(actors_[0].mutate([](long& value) { return ++value; }).wait().has_value());
