@@ -242,7 +242,7 @@ private:
     [[nodiscard]] bool work_for_worker() const noexcept;
     [[nodiscard]] bool anything_to_watch() const noexcept;
     [[nodiscard]] std::uint32_t fair_share_of_runs() const noexcept;
-    void call_for_help() noexcept;
+    bool call_for_help() noexcept;
     void reported(Worker& worker) noexcept;
     void make_somebody_look_at_runs() noexcept;
     void wake_all() noexcept;

@@ -99,13 +99,14 @@ std::uint32_t Engine::fair_share_of_runs() const noexcept {
 }
 
 // After a claim: wakes one more worker if what is left is worth it. Each that is woken does the same, so a large backlog
-// wakes as many as it needs, one after the other.
-void Engine::call_for_help() noexcept {
+// wakes as many as it needs, one after the other. True: something is left.
+bool Engine::call_for_help() noexcept {
     if (run_queue_.empty())
-        return;
+        return false;
     // relaxed: a hint.
     if (expected_in_flight_ns_.load(memory_order_relaxed) > worth_a_wake_ns)
         (void)workers_.wake_another();
+    return true;
 }
 
 // A run end was reported. Under `lent` its worker is a looker and collects it itself, or is about to stop being one and

@@ -89,27 +89,15 @@ void Pool::call_for(std::uint32_t lane) noexcept {
         call_for_all(1U << lane);
 }
 
-// One worker for each of these lanes that nobody looks at. Waking counts a looker before it finds a sleeper
-// (Lookout::wake_another). If it finds none, an enqueuer may have relied on that count meanwhile, for any lane of the kind:
-//     caller: counts a looker of kind A, finds no sleeper of A     enqueuer: lane 2, sees a looker of A, goes
-//     caller: takes the count back                                 a worker of kind B sleeps, that may run lane 2
-// So all lanes of that kind are looked at once more. It ends: each time, another thread has woken the sleeper that was seen.
+// One worker for each of these lanes that nobody looks at.
 void Pool::call_for_all(std::uint32_t lanes) noexcept {
-    while (lanes != 0) {
+    for (; lanes != 0; lanes &= lanes - 1) {
         const auto lane = static_cast<std::uint32_t>(std::countr_zero(lanes));
-        lanes &= lanes - 1;
         if (anyone_looks_at(lane))
             continue;
         for (const std::uint8_t k : lanes_[lane]->kinds) {
-            PoolKind& kind = *kinds_[k];
-            if (!kind.lookout.anyone_parked())
-                continue;
-            if (kind.lookout.wake_another())
+            if (kinds_[k]->lookout.wake_one() != sync::Wake::nobody)
                 break;
-            for (std::uint32_t others = kind.lanes & ~(1U << lane); others != 0; others &= others - 1) {
-                if (anything_in(others & ~(others - 1)))
-                    lanes |= others & ~(others - 1);
-            }
         }
     }
 }

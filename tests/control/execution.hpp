@@ -41,7 +41,7 @@ public:
     std::set<std::string> files;
 
     // For the body.
-    void add(const char* name, std::function<void()> work);
+    void add(const char* name, std::function<void()> work, unsigned stands_before = never);
     void join();
     [[noreturn]] void fail(const std::string& what, Place place);
     [[nodiscard]] unsigned choose(unsigned count) {
@@ -68,11 +68,13 @@ public:
     void plain(const void* address, bool write, Place place);
 
 private:
-    enum class State : std::uint8_t { ready, waiting, done };
+    static constexpr unsigned never = ~0U;
+    enum class State : std::uint8_t { ready, waiting, standing, done };
     struct Thread {
         const char* name = "";
         std::function<void()> work;
         State state = State::done;
+        unsigned stands_before = never;  // so many steps are left until it stands
         bool yielded = false;
         std::uint64_t yielded_at = 0;
         bool early = false;  // it waited, and was let go without a wake
@@ -85,6 +87,9 @@ private:
     void point(Place place);
     void touch(std::uint32_t id, Place place);
     void give_way();
+    void stand_if_due(Place place);
+    [[nodiscard]] bool let_stander_go_on(Option& option);
+    [[nodiscard]] std::string who_stands() const;
     [[nodiscard]] bool longest_yielded(Option& option) const noexcept;
     void written() noexcept;
     void go(const Option& option);
@@ -108,6 +113,10 @@ private:
     std::uint64_t most_steps_ = 0;
     std::int64_t now_ = 0;
 };
+
+/// The name of a place's file, without its folders; and the place in words.
+[[nodiscard]] const char* file_of(Place place) noexcept;
+[[nodiscard]] std::string at(Place place);
 
 /// The execution under way; null outside of explore().
 [[nodiscard]] Execution*& execution() noexcept;

@@ -23,6 +23,10 @@ void Run::thread(const char* name, std::function<void()> work) {
     execution()->add(name, std::move(work));
 }
 
+void Run::thread_that_stands(const char* name, unsigned before_step, std::function<void()> work) {
+    execution()->add(name, std::move(work), before_step);
+}
+
 void Run::join() {
     execution()->join();
 }

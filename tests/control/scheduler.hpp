@@ -14,7 +14,7 @@
 // scheduler decides the same: no clock, no random number, no address in a decision.
 //
 // What ends an execution as a failure: a check, an assert, a data race (control/plain.hpp), an operation on an atomic that is
-// gone or not yet known, all threads asleep, or a thread that never comes to an end.
+// gone or not yet known, all threads asleep, a thread that never comes to an end, or others held up by one that stands still.
 
 #include <atomic>
 #include <cstdint>
@@ -30,6 +30,9 @@ class Run {
 public:
     /// Before join(). At most 7.
     void thread(const char* name, std::function<void()> work);
+    /// As thread(), and it stands still before that step of its work (0: the first) until all others have ended. If they cannot without it,
+    /// the execution fails: they are held up. With `choose(n)` it stands at each of its first n steps in turn.
+    void thread_that_stands(const char* name, unsigned before_step, std::function<void()> work);
     /// Lets all threads run to their end.
     void join();
 };

@@ -7,23 +7,30 @@
  * Everything here is sequentially consistent, as are the operations in the code that this stands for.
  *
  * A worker enters a job as a looker. Nobody watches over it as long as nobody relies on it: home is armed by a submitter that
- * leaves because somebody looks, and by a worker that leaves something behind when it enters.
+ * leaves because somebody looks, and by a worker that leaves something behind when it enters: of its claim, or on the run queue.
  *
  * `ingress` counts jobs that were pushed and not yet drained, `ready` those on the run queue, `rest[w]` those
  * that worker w has claimed and not begun. A job may turn out to be endless whatever was expected of it. An
  * endless job that was expected to be short is run by a worker that still counts as a looker.
  *
+ * A worker that is not awake is asleep, called (a waker owes it the system call) or rung. The bits of `away_` are left out: who goes
+ * through them finds whoever is not awake.
+ *
  * Promise, checked when nothing can move any more: no job waits, unless every worker is inside an endless
  * job. Checked once with JOBS=2 as well. With -DALONE home does nothing, so that what it would make good shows: then a job may also wait while somebody
- * relies on a looker inside an endless job.
+ * relies on a looker inside an endless job. With -DSTANDS one submitter may stand still for ever when it has called a worker, before the system
+ * call: then its own job may wait, and no other.
  *
  * Twins that must fail:
  *   LOOK_FIRST    (alone) a worker looks before it takes itself out of `lookers`
  *   READ_FIRST    (alone) a submitter reads `lookers` before it publishes its job
  *   NO_LAST_LOOK  (alone) the last looker enters a long job without a look
- *   NO_RECHECK    (alone) a waker that found nobody parked neither asks again after its undo nor arms home
+ *   NO_HELP       (alone, stands) who finds a worker called relies on the waker for the system call
+ *   COUNT_AHEAD   (alone, stands) a waker counts the worker that it wakes, before it wakes it
  *   TRUST_SHORT   a submitter leaves because somebody looks, and does not arm home
  *   TRUST_REST    a worker enters a job with a claimed rest behind it although home is not armed
+ *   TRUST_QUEUE   a worker enters a job and leaves others on the run queue although home is not armed: two submitters, or a batch, may
+ *                 have called it alone
  *   ASK_FIRST     home asks whether there is anything to watch over before it is off, and not afterwards
  */
 #ifndef WORKERS
@@ -37,7 +44,10 @@
 #endif
 
 byte lookers = WORKERS;
-byte parked = 0;
+byte asleep = 0;
+byte called = 0;
+byte rung = 0;
+byte stood = 0;
 byte ingress = 0;
 byte ready = 0;
 bool role = false;
@@ -51,17 +61,35 @@ byte rest[WORKERS];
 #define WORK (ready > 0 || (ingress > 0 && !role))
 #define TO_WATCH (ingress > 0 || ready > 0 || RESTS > 0)
 #define BIT(i) (1 << (i))
+#define HELPED 128
 
-/* One linearisable step: clear the lowest bit of `parked`, or find none. The token is left out: who is parked
- * waits for its own bit to be cleared (the code may see stray tokens, and asks the bit for that reason). */
-inline clear_lowest(found)
+#define AWAY (asleep | called | rung)
+/* The lowest of those that are away. */
+#define LOWEST (AWAY & (~AWAY + 1))
+
+/* Sleeper::make_the_call: the system call and the mark, unless somebody else has made them, and the worker may be awake by now. */
+inline ring(whom)
 {
     atomic {
         if
-        :: parked == 0 -> found = false
-        :: else -> parked = parked & (parked - 1); found = true
+        :: called & whom -> called = called & ~whom; rung = rung | whom
+        :: else
         fi
     }
+}
+
+/* A submitter between its call and its system call; or a worker, who does not stand. */
+inline ring_or_stand(whom)
+{
+#ifdef STANDS
+    if
+    :: true
+    :: atomic { submits && stood == 0 -> stood = 1 };
+end_stood:
+       false
+    fi;
+#endif
+    ring(whom)
 }
 
 inline arm()
@@ -75,42 +103,47 @@ inline arm()
 }
 
 /* Lookout::wake_one, then arm home when nobody could be woken. */
-inline wake_one_or_arm(found)
+inline wake_one_or_arm()
 {
-    do
-    :: atomic { lookers > 0 -> found = true };
-#ifndef TRUST_SHORT
-       arm();
-#endif
-       break
-    :: atomic { lookers == 0 -> lookers = 1 }
-       clear_lowest(found);
-       if
-       :: found -> break
-       :: else
-       fi;
-       lookers--;
-#ifdef NO_RECHECK
-       found = true;
-       break
-#else
-       if
-       :: parked == 0 -> found = false; break
-       :: else
-       fi
-#endif
-    od;
     if
-    :: found
-    :: else -> arm()
+    :: atomic { lookers > 0 };
+#ifndef TRUST_SHORT
+       arm()
+#endif
+    :: atomic {
+           lookers == 0 ->
+           whom = LOWEST;
+           if
+           :: asleep & whom -> asleep = asleep & ~whom; called = called | whom
+#ifdef NO_HELP
+           :: called & whom -> whom = HELPED
+#endif
+           :: else
+           fi
+#ifdef COUNT_AHEAD
+           ;
+           if
+           :: whom -> lookers++
+           :: else
+           fi
+#endif
+       };
+       if
+       :: whom == 0 -> arm()
+#ifdef NO_HELP
+       :: whom == HELPED -> skip
+#endif
+       :: else -> ring_or_stand(whom)
+       fi
     fi;
-    found = false
+    whom = 0
 }
 
 proctype submitter()
 {
     byte left = JOBS;
-    bool found = false;
+    bool submits = true;
+    byte whom;
 #ifdef READ_FIRST
     byte seen;
 #endif
@@ -123,24 +156,32 @@ proctype submitter()
        ingress++;
        if
        :: seen > 0 -> arm()
-       :: else -> wake_one_or_arm(found)
+       :: else -> wake_one_or_arm()
        fi;
        seen = 0
 #else
        ingress++;
-       wake_one_or_arm(found)
+       wake_one_or_arm()
 #endif
     od
 }
 
 proctype worker(byte me)
 {
-    bool found = false;
+    bool submits = false;
     bool counted;
+    byte whom;
 
 look:
     if
-    :: atomic { ready > 0 -> ready-- }; goto run_job
+    :: atomic { ready > 0 -> ready-- };
+#ifndef TRUST_QUEUE
+       if
+       :: ready > 0 -> arm()
+       :: else
+       fi;
+#endif
+       goto run_job
     :: atomic { ready > 1 -> ready = ready - 2; rest[me] = 1 };
 #ifndef TRUST_REST
        arm();
@@ -159,31 +200,25 @@ park:
     :: WORK -> goto look
     :: else
     fi;
-    parked = parked | BIT(me);
+    asleep = asleep | BIT(me);
     lookers--;
 #else
-    parked = parked | BIT(me);
+    asleep = asleep | BIT(me);
     lookers--;
     if
-    :: WORK ->
-       /* cancel_park: whoever clears the bit adds the looker. */
-       atomic {
-           if
-           :: (parked & BIT(me)) -> parked = parked & ~BIT(me); found = true
-           :: else -> found = false
-           fi
-       };
-       if
-       :: found -> lookers++
-       :: else
-       fi;
-       found = false;
-       goto look
+    :: WORK -> goto come_back           /* cancel_park */
     :: else
     fi;
 #endif
 end_parked:
-    (parked & BIT(me)) == 0;
+    rung & BIT(me);                     /* park: the system call wakes it */
+come_back:
+#ifdef COUNT_AHEAD
+    lookers = lookers + ((asleep & BIT(me)) -> 1 : 0);
+#else
+    lookers++;
+#endif
+    atomic { asleep = asleep & ~BIT(me); called = called & ~BIT(me); rung = rung & ~BIT(me) };
     goto look;
 
 take_role:
@@ -207,7 +242,7 @@ long:
        if
        :: lookers == 0 ->
           if
-          :: WORK -> wake_one_or_arm(found)
+          :: WORK -> wake_one_or_arm()
           :: else
           fi
        :: else
@@ -243,7 +278,7 @@ end_endless:
 
 proctype home()
 {
-    bool found = false;
+    byte whom;
 end_asleep:
     atomic { home_permit -> home_permit = false };
 end_tick:
@@ -259,17 +294,20 @@ end_tick:
        atomic { ready = ready + ingress; ingress = 0 };
        role = false;
        goto end_tick
-    :: rest[0] > 0 && parked > 0 -> atomic { ready = ready + rest[0]; rest[0] = 0 }; goto end_tick
-    :: rest[1] > 0 && parked > 0 -> atomic { ready = ready + rest[1]; rest[1] = 0 }; goto end_tick
-    :: ready > 0 && parked > 0 ->
+    :: rest[0] > 0 && asleep > 0 -> atomic { ready = ready + rest[0]; rest[0] = 0 }; goto end_tick
+    :: rest[1] > 0 && asleep > 0 -> atomic { ready = ready + rest[1]; rest[1] = 0 }; goto end_tick
+    :: ready > 0 && asleep > 0 ->
        /* Lookout::wake_another: a looker may be inside a job. */
-       lookers++;
-       clear_lowest(found);
-       if
-       :: found
-       :: else -> lookers--
-       fi;
-       found = false;
+       atomic {
+           whom = asleep & (~asleep + 1);
+           asleep = asleep & ~whom;
+           called = called | whom
+#ifdef COUNT_AHEAD
+           ; lookers = lookers + (whom -> 1 : 0)
+#endif
+       };
+       ring(whom);
+       whom = 0;
        goto end_tick
 #if defined(ASK_FIRST)
     :: !TO_WATCH -> armed = false; goto end_asleep
@@ -305,8 +343,8 @@ init
     }
     timeout;
 #ifdef ALONE
-    assert((ingress == 0 && ready == 0 && RESTS == 0) || endless == WORKERS || trusted > 0 || RESTS > 0)
+    assert(ingress + ready + RESTS <= stood || endless == WORKERS || trusted > 0 || RESTS > 0)
 #else
-    assert((ingress == 0 && ready == 0 && RESTS == 0) || endless == WORKERS)
+    assert(ingress + ready + RESTS <= stood || endless == WORKERS)
 #endif
 }
