@@ -2,6 +2,7 @@
 // Method: jobs that all look tiny, of which one stands at a gate until the others have run: if anything is stranded behind
 // it, the test ends by its patience.
 #include <algorithm>
+#include <optional>
 #include <string>
 
 #include "executor/harness.hpp"
@@ -191,6 +192,34 @@ TEST_CASE(
         const auto median = std::chrono::duration_cast<std::chrono::microseconds>(delays[delays.size() / 2]);
         INFO("median delay " << median.count() << " us");
         CHECK(median < 20ms);  // 500 us by design; the rest is for a machine that is busy with other things
+    });
+}
+
+TEST_CASE(
+    "E32 E26 a batch for two actors wakes one worker; the first job turns out long, the other runs all the "
+    "same") {
+    under_both_policies({2, 4}, [](const Config& config) {
+        Executor executor(config);
+        auto first = executor.add_actor("first", 0);
+        auto second = executor.add_actor("second", 0);
+        for (int round = 0; round < scaled(40); ++round) {
+            // Tiny until now, so its worker stays a looker inside it; home has had the time to go to sleep.
+            for (int i = 0; i < 20; ++i)
+                CHECK(code_of(first.mutate([](int&) {})) == no_error);
+            std::this_thread::sleep_for(round % 4 == 0 ? 20ms : 1ms);
+            std::atomic<bool> other_ran{false};
+            std::atomic<bool> waited{false};
+            std::optional<Completion<void>> one;
+            std::optional<Completion<void>> other;
+            {
+                const Batch batch(executor);
+                one = first.mutate([&](int&) { waited.store(eventually([&] { return other_ran.load(); })); });
+                other = second.mutate([&](int&) { other_ran.store(true); });
+            }
+            CHECK(code_of(*one) == no_error);
+            CHECK(code_of(*other) == no_error);
+            REQUIRE(waited.load());
+        }
     });
 }
 
