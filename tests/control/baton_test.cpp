@@ -69,6 +69,16 @@ Scenarios scenarios() {
              });
              run.join();
          }},
+        {{.name = "baton: the holder stands, who asks may go"},
+         [](Run& run) {
+             Baton baton;
+             Shop<2> shop;
+             run.thread_that_stands("one", choose(10), [&] { shop.ask(baton, 0); });
+             run.thread("two", [&] { shop.ask(baton, 1); });
+             run.join();
+             for (const auto& done : shop.done)
+                 check(done == 1, "all work is done in the end");
+         }},
     };
 }
 

@@ -108,6 +108,20 @@ Scenarios scenarios() {
              run.join();
              table.all_freed(2);
          }},
+        {{.name = "bucket_list: one stands, others come, look and go"},
+         [](Run& run) {
+             Table<List> table;
+             run.thread_that_stands("one", choose(24), [&] { table.come_and_go(0); });
+             run.thread("two", [&] {
+                 table.come_and_go(1);
+                 table.list.visit();
+                 if (const Node* const found = table.list.find(Table<List>::is_one))
+                     check(found->key == 1, "not freed while it is looked at");
+                 table.leave();
+             });
+             run.join();
+             table.all_freed(2);
+         }},
     };
 }
 

@@ -51,6 +51,15 @@ Scenarios scenarios() {
              for (std::size_t i = 0; i < nodes.size(); ++i)
                  check(nodes[i].taken == accepted[i], "taken or too late");
          }},
+        {{.name = "closing_stack: one stands"},
+         [](Run& run) {
+             Stack stack;
+             std::array<Node, 2> nodes;
+             run.thread_that_stands("one", choose(6), [&] { static_cast<void>(stack.push(nodes[0])); });
+             run.thread("two", [&] { static_cast<void>(stack.push(nodes[1])); });
+             run.thread("closer", [&] { static_cast<void>(stack.close()); });
+             run.join();
+         }},
     };
 }
 

@@ -13,6 +13,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <memory_resource>
 
@@ -66,6 +67,9 @@ struct Door {
     }
     [[nodiscard]] std::size_t index(const core::Job* job) const {
         return static_cast<std::size_t>(job - jobs.data());
+    }
+    [[nodiscard]] bool came_out(std::size_t i) const {
+        return std::find(out.begin(), out.end(), &jobs[i]) != out.end();
     }
     [[nodiscard]] std::size_t place(std::size_t i) const {
         for (std::size_t at = 0; at < count; ++at) {
@@ -224,6 +228,19 @@ Scenarios scenarios() {
              });
              run.join();
              check(door.ingress.all_emitted_below(3), "both are accounted for");
+         }},
+        {{.name = "ingress: a submitter stands"},
+         [](Run& run) {
+             D door;
+             auto& a = door.lane();
+             auto& b = door.lane();
+             run.thread_that_stands("one", choose(16), [&] { door.submit(a, 0); });
+             run.thread("two", [&] { door.submit(b, 1); });
+             run.thread("consumer", [&] {
+                 while (!door.came_out(1))
+                     door.drain(1);
+             });
+             run.join();
          }},
     };
 }

@@ -234,6 +234,45 @@ Scenarios scenarios() {
              });
              run.join();
          }},
+        {{.name = "lane_queue: a pusher stands"},
+         [](Run& run) {
+             Pool<Lane> pool;
+             run.thread_that_stands("one", choose(20), [&] { pool.push(2); });
+             run.thread("two", [&] {
+                 pool.push(0);
+                 pool.push(1);
+             });
+             run.thread("taker", [&] {
+                 while (pool.must_take() != 0) {}
+                 while (pool.must_take() != 1) {}
+             });
+             run.join();
+         }},
+        {{.name = "lane_queue: a taker stands"},
+         [](Run& run) {
+             Pool<Lane> pool;
+             pool.push(2);
+             run.thread_that_stands("one", choose(20), [&] { static_cast<void>(pool.take()); });
+             run.thread("two", [&] {
+                 pool.push(0);
+                 static_cast<void>(pool.take());
+                 pool.push(1);
+                 static_cast<void>(pool.take());
+                 static_cast<void>(pool.lane.anything(pool));
+             });
+             run.join();
+         }},
+        {{.name = "lane_queue: a pusher stands in a lane full of dead ones"},
+         [](Run& run) {
+             Pool<Lane> pool;
+             pool.fill_with_dead();
+             run.thread_that_stands("one", choose(60), [&] { pool.push(2); });
+             run.thread("two", [&] { pool.push(3); });
+             run.thread("taker", [&] {
+                 while (pool.must_take() != 3) {}
+             });
+             run.join();
+         }},
     };
 }
 

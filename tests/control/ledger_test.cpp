@@ -94,6 +94,22 @@ Scenarios scenarios() {
              });
              run.join();
          }},
+        {{.name = "ledger: one who changes stands"},
+         [](Run& run) {
+             Book<Ledger> book;
+             run.thread_that_stands("one", choose(16), [&] {
+                 std::uint32_t scratch = 1;
+                 book.add(scratch);
+             });
+             run.thread("two", [&] {
+                 std::uint32_t scratch = 2;
+                 book.add(scratch);
+                 book.add(scratch);
+                 check(book.read() >= 2, "its changes are there");
+             });
+             run.join();
+             check(book.read() == 3, "no change is lost");
+         }},
     };
 }
 

@@ -74,6 +74,22 @@ Scenarios scenarios() {
              });
              run.join();
          }},
+        {{.name = "permits: one stands with a permit or without"},
+         [](Run& run) {
+             Permits permits(2);
+             run.thread_that_stands("one", choose(6), [&] {
+                 if (permits.try_take())
+                     permits.give_back();
+             });
+             run.thread("two", [&] {
+                 for (int i = 0; i < 2; ++i) {
+                     check(permits.try_take(), "the other has one at most");
+                     permits.give_back();
+                 }
+             });
+             run.join();
+             check(permits.available() == 2, "all are back");
+         }},
     };
 }
 

@@ -41,6 +41,20 @@ Scenarios scenarios() {
              run.join();
              check(value.read().a == 4, "the last one stays");
          }},
+        {{.name = "published: the writer stands"},
+         [](Run& run) {
+             Published value;
+             value.publish({1, 1});
+             run.thread_that_stands("writer", choose(10), [&] {
+                 value.publish({2, 2});
+                 value.publish({3, 3});
+             });
+             run.thread("reader", [&] {
+                 const Pair pair = value.read();
+                 check(pair.a == pair.b && pair.a >= 1, "whole, and it comes back");
+             });
+             run.join();
+         }},
     };
 }
 

@@ -1,12 +1,9 @@
-// Goal: each element comes out once, whole, in the order of its producer; for the ring of one producer and one consumer, and
-// for that of many.
+// Goal: each element comes out once, whole, in the order of its producer; for the ring of one producer and one consumer.
 // Method: elements are plain, so a cell that changes hands without an order is a data race; two cells, so that laps are short.
-#include "sync/bounded_ring.hpp"
 #include "sync/cache_line.hpp"
 #include "sync/spsc_ring.hpp"
 
 #include "control/harness.hpp"
-#include "control/mutants_bounded_ring.hpp"
 #include "control/mutants_spsc_ring.hpp"
 
 #include <doctest/doctest.h>
@@ -79,57 +76,17 @@ Scenarios spsc() {
     };
 }
 
-template <class Ring>
-Scenarios bounded() {
-    return {
-        {{.name = "bounded_ring: one producer, one consumer"},
-         [](Run& run) {
-             Ring ring(2, *std::pmr::new_delete_resource());
-             one_to_one(run, ring);
-         }},
-        {{.name = "bounded_ring: two producers, two consumers"},
-         [](Run& run) {
-             Ring ring(2, *std::pmr::new_delete_resource());
-             std::array<sync::atomic<int>, 4> seen{};
-             const auto produce = [&](int first) {
-                 push(ring, first);
-                 push(ring, first + 1);
-             };
-             const auto consume = [&] {
-                 const int first = pop(ring);
-                 const int second = pop(ring);
-                 seen[static_cast<std::size_t>(first)].fetch_add(1);
-                 seen[static_cast<std::size_t>(second)].fetch_add(1);
-                 check(first / 2 != second / 2 || first < second, "in the producer's order");
-             };
-             run.thread("producer 0", [&] { produce(0); });
-             run.thread("producer 2", [&] { produce(2); });
-             run.thread("consumer a", consume);
-             run.thread("consumer b", consume);
-             run.join();
-             for (const auto& count : seen)
-                 check(count.load() == 1, "each once");
-         }},
-    };
-}
-
 struct PublishesFirst : sync::SpscRingRules {
     static constexpr bool fill_before_publish = false;
 };
 struct Overruns : sync::SpscRingRules {
     static constexpr std::size_t overrun = 1;
 };
-struct ReadyFirst : sync::BoundedRingRules {
-    static constexpr bool fill_before_ready = false;
-};
 
 }  // namespace
 
 TEST_CASE("control: spsc_ring") {
     must_hold(spsc<sync::SpscRing<Element, 2>>(), {"spsc_ring.hpp"});
-}
-TEST_CASE("control: bounded_ring") {
-    must_hold(bounded<sync::BoundedRing<Element>>(), {"bounded_ring.hpp"});
 }
 
 TEST_CASE("control mutants: spsc_ring") {
@@ -138,11 +95,6 @@ TEST_CASE("control mutants: spsc_ring") {
     must_die("Overruns", "overrun = 1", spsc<sync::SpscRing<Element, 2, Overruns>>());
 #define SLUICE_MUTANT(name, change) must_die(#name, change, spsc<sync::name::SpscRing<Element, 2>>());
 #include "control/mutants_spsc_ring.inc"
-}
-TEST_CASE("control mutants: bounded_ring") {
-    must_die("ReadyFirst", "fill_before_ready = false", bounded<sync::BoundedRing<Element, ReadyFirst>>());
-#define SLUICE_MUTANT(name, change) must_die(#name, change, bounded<sync::name::BoundedRing<Element>>());
-#include "control/mutants_bounded_ring.inc"
 }
 
 }  // namespace sluice::control

@@ -162,6 +162,40 @@ Scenarios scenarios() {
              run.join();
              jobs.rest(queue, 1);
          }},
+        {{.name = "run_queue: a claimer stands"},
+         [](Run& run) {
+             Queue queue;
+             Claim first;
+             Claim second;
+             Jobs jobs;
+             for (std::size_t i = 0; i < 3; ++i)
+                 jobs.put(queue, i, 1);
+             run.thread_that_stands("one", choose(12), [&] {
+                 static_cast<void>(queue.claim(first, 1));
+                 jobs.take_all(first);
+             });
+             run.thread("two", [&] {
+                 // All but perhaps the one that is claimed.
+                 for (std::uint32_t got = 0; got < 2;) {
+                     got += queue.claim(second, 1);
+                     jobs.take_all(second);
+                 }
+             });
+             run.join();
+             jobs.rest(queue, 3);
+         }},
+        {{.name = "claim: who claimed stands, the rest is taken back"},
+         [](Run& run) {
+             Queue queue;
+             Claim claim;
+             Jobs jobs;
+             jobs.put(queue, 0, 3);
+             check(queue.claim(claim, 3) == 3, "all");
+             run.thread_that_stands("owner", choose(4), [&] { jobs.take_all(claim); });
+             run.thread("role", [&] { jobs.revoke(claim); });
+             run.join();
+             jobs.rest(queue, 3);
+         }},
     };
 }
 

@@ -87,6 +87,27 @@ Scenarios scenarios() {
              for (const auto& held : things.held)
                  check(held == 1, "none is lost");
          }},
+        {{.name = "tagged_stack: one stands"},
+         [](Run& run) {
+             Things<Stack> things;
+             for (std::uint32_t i = 0; i < things.count; ++i)
+                 things.push(i);
+             run.thread_that_stands("one", choose(10), [&] {
+                 if (const auto index = things.pop())
+                     things.push(*index);
+             });
+             run.thread("two", [&] {
+                 const auto first = things.pop();
+                 const auto second = things.pop();
+                 check(first && second, "one is away at most");
+                 things.push(*first);
+                 things.push(*second);
+             });
+             run.join();
+             while (things.pop()) {}
+             for (const auto& held : things.held)
+                 check(held == 1, "none is lost");
+         }},
     };
 }
 
