@@ -83,7 +83,7 @@ struct PoolConfig {
     SpinPolicy spin = SpinPolicy::adaptive;
     /// Longest spin before a worker parks. Range 0..1 s; 0: as SpinPolicy::park.
     std::chrono::nanoseconds spin_budget = std::chrono::microseconds{20};
-    /// Threads are named `<prefix>-w<n>`. At most 9 characters (the system keeps 15), not empty.
+    /// Threads are named `<prefix>-w<n>`. At most 9 characters (the system keeps 15), not empty, and none of them NUL.
     std::string thread_name_prefix = "pool";
     /// CPUs that the workers may use, each in 0..4095; empty: all that the process may use.
     std::vector<std::int32_t> cpus = {};

@@ -56,20 +56,6 @@ constexpr Range run_budget_range{"run_budget", 1'000, second_ns, "1000..10000000
 constexpr Range reserve_nodes_range{"reserve_nodes", 0, nodes_max, "0..2^32"};
 constexpr Range fixed_nodes_range{"reserve_nodes", 1, nodes_max, "1..2^32 with fixed_capacity"};
 constexpr Range cpu_range{"cpus", 0, 4'095, "0..4095 for each CPU"};
-constexpr std::size_t prefix_max = 9;  // The system keeps 15 characters; "-sched" and "-w255" must fit.
-
-/// In quotes, and with NULs as they are written in a program.
-[[nodiscard]] std::string quoted(std::string_view text) {
-    std::string result(1, '"');
-    for (const char c : text) {
-        if (c == '\0')
-            result.append("\\0");
-        else
-            result.push_back(c);
-    }
-    result.push_back('"');
-    return result;
-}
 
 [[nodiscard]] std::optional<ConfigProblem> find_problem(const Config& config) {
     Checker checker;
@@ -86,9 +72,7 @@ constexpr std::size_t prefix_max = 9;  // The system keeps 15 characters; "-sche
         config.spin != SpinPolicy::busy)
         checker.refuse("spin", std::to_string(static_cast<unsigned>(config.spin)), "adaptive, park or busy");
     checker.check(config.spin_budget.count(), spin_budget_range);
-    const std::string& prefix = config.thread_name_prefix;
-    if (prefix.empty() || prefix.size() > prefix_max || prefix.find('\0') != std::string::npos)
-        checker.refuse("thread_name_prefix", quoted(prefix), "1..9 characters, none of them NUL");
+    checker.check_thread_prefix(config.thread_name_prefix);
     for (const std::int32_t cpu : config.cpus)
         checker.check(cpu, cpu_range);
     checker.check(config.run_budget.count(), run_budget_range);

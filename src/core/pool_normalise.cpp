@@ -27,7 +27,6 @@ constexpr std::int64_t big_max = std::int64_t{1} << 62;
 constexpr std::size_t table_max = PoolLimits::most_lanes;
 constexpr std::size_t name_max = 32;
 constexpr std::int64_t workers_max = 256;  // A lookout counts as many (sync/lookout.hpp).
-constexpr std::size_t prefix_max = 9;      // The system keeps 15 characters; "-w4095" must fit.
 static_assert(PoolLimits::most_lanes == PoolLimits::most_kinds);
 
 constexpr Range max_queued_range{"max_queued", 1, items_max, "1..2^20"};
@@ -37,10 +36,6 @@ constexpr Range max_wait_range{"lanes.max_wait", 0, big_max, "0..2^62 ns"};
 constexpr Range workers_range{"kinds.workers", 0, workers_max, "0..256"};
 constexpr Range spin_budget_range{"spin_budget", 0, 1'000'000'000, "0..1000000000 ns"};
 constexpr Range cpu_range{"cpus", 0, 4'095, "0..4095 for each CPU"};
-
-[[nodiscard]] std::string quoted(std::string_view text) {
-    return '"' + std::string(text) + '"';
-}
 
 /// A value of one row of a table, told with the row's name.
 void check(Checker& checker, std::int64_t value, const Range& range, std::string_view row) {
@@ -105,8 +100,7 @@ void check_lanes_and_kinds(Checker& checker, const PoolConfig& config) {
         config.spin != SpinPolicy::busy)
         checker.refuse("spin", std::to_string(static_cast<unsigned>(config.spin)), "adaptive, park or busy");
     checker.check(config.spin_budget.count(), spin_budget_range);
-    if (config.thread_name_prefix.empty() || config.thread_name_prefix.size() > prefix_max)
-        checker.refuse("thread_name_prefix", quoted(config.thread_name_prefix), "1..9 characters");
+    checker.check_thread_prefix(config.thread_name_prefix);
     for (const std::int32_t cpu : config.cpus)
         checker.check(cpu, cpu_range);
     return checker.problem();

@@ -88,6 +88,8 @@ TEST_CASE("a wrong value is refused with its field, the value and the range") {
     CHECK(refusal([](PoolConfig& c) { c.spin_budget = 2s; }) ==
           "spin_budget is 2000000000, but must be 0..1000000000 ns");
     CHECK(refusal([](PoolConfig& c) { c.thread_name_prefix = "much too long"; }) ==
-          "thread_name_prefix is \"much too long\", but must be 1..9 characters");
+          "thread_name_prefix is \"much too long\", but must be 1..9 characters, none of them NUL");
+    CHECK(refusal([](PoolConfig& c) { c.thread_name_prefix = std::string("a\0b", 3); }) ==
+          "thread_name_prefix is \"a\\0b\", but must be 1..9 characters, none of them NUL");
     CHECK(refusal([](PoolConfig& c) { c.cpus = {-1}; }) == "cpus is -1, but must be 0..4095 for each CPU");
 }
