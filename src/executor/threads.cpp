@@ -99,10 +99,10 @@ std::uint32_t Engine::fair_share_of_runs() const noexcept {
 }
 
 // After a claim: wakes one more worker if what is left is worth it. Each that is woken does the same, so a large backlog
-// wakes as many as it needs, one after the other. True: something is left.
+// wakes as many as it needs, one after the other. True: something is left, there or in the ingress, as a batch leaves it.
 bool Engine::call_for_help() noexcept {
     if (run_queue_.empty())
-        return false;
+        return more_to_hand_out_.load();
     // relaxed: a hint.
     if (expected_in_flight_ns_.load(memory_order_relaxed) > worth_a_wake_ns)
         (void)workers_.wake_another();

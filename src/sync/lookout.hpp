@@ -49,9 +49,9 @@ namespace sluice::sync {
 
 /// What became of a call for a looker.
 enum class Wake : std::uint8_t {
-    nobody,         ///< nobody looked and nobody slept; who has come back meanwhile will look
-    looks_already,  ///< there was a looker; it may be inside a job
-    woke,           ///< a member was woken, or is being woken, and will look
+    nobody,  ///< nobody looked and nobody slept; who has come back meanwhile will look
+    looks_already,  ///< there was a looker, or one is on its way; it may be inside a job, or enter one for others first
+    woke,  ///< a member was woken, and will look
 };
 
 /// What a test changes to see its stress fail; nobody else does.
@@ -94,8 +94,11 @@ public:
         for (std::size_t w = 0; w < words(); ++w) {
             for (std::uint64_t mask = away_[w].load(memory_order_seq_cst); mask != 0; mask &= mask - 1) {
                 Sleeper& sleeper = sleepers_[64 * w + lowest(mask)].value;
-                if (wake(sleeper) || sleeper.help()) {
+                if (wake(sleeper)) {
                     return Wake::woke;
+                }
+                if (sleeper.help()) {
+                    return Wake::looks_already;
                 }
                 // It has come back since nobody looked, so it will look.
             }

@@ -17,9 +17,9 @@
  * through them finds whoever is not awake.
  *
  * Promise, checked when nothing can move any more: no job waits, unless every worker is inside an endless
- * job. Checked once with JOBS=2 as well. With -DALONE home does nothing, so that what it would make good shows: then a job may also wait while somebody
+ * job. Checked once with JOBS=2 as well, and with home and -DSTANDS (18 million states). With -DALONE home does nothing, so that what it would make good shows: then a job may also wait while somebody
  * relies on a looker inside an endless job. With -DSTANDS one submitter may stand still for ever when it has called a worker, before the system
- * call: then its own job may wait, and no other.
+ * call: then its own job may wait, and no other. With -DBATCH a submitter pushes its jobs before it asks once.
  *
  * Twins that must fail:
  *   LOOK_FIRST    (alone) a worker looks before it takes itself out of `lookers`
@@ -29,8 +29,7 @@
  *   COUNT_AHEAD   (alone, stands) a waker counts the worker that it wakes, before it wakes it
  *   TRUST_SHORT   a submitter leaves because somebody looks, and does not arm home
  *   TRUST_REST    a worker enters a job with a claimed rest behind it although home is not armed
- *   TRUST_QUEUE   a worker enters a job and leaves others on the run queue although home is not armed: two submitters, or a batch, may
- *                 have called it alone
+ *   TRUST_QUEUE   (batch) a worker enters a job and leaves others on the run queue although home is not armed
  *   ASK_FIRST     home asks whether there is anything to watch over before it is off, and not afterwards
  */
 #ifndef WORKERS
@@ -61,7 +60,7 @@ byte rest[WORKERS];
 #define WORK (ready > 0 || (ingress > 0 && !role))
 #define TO_WATCH (ingress > 0 || ready > 0 || RESTS > 0)
 #define BIT(i) (1 << (i))
-#define HELPED 128
+#define HELPED 128              /* it was not this one's call, so home is armed as well */
 
 #define AWAY (asleep | called | rung)
 /* The lowest of those that are away. */
@@ -115,24 +114,24 @@ inline wake_one_or_arm()
            whom = LOWEST;
            if
            :: asleep & whom -> asleep = asleep & ~whom; called = called | whom
-#ifdef NO_HELP
-           :: called & whom -> whom = HELPED
-#endif
+           :: whom && !(asleep & whom) -> whom = whom | HELPED
            :: else
            fi
 #ifdef COUNT_AHEAD
            ;
            if
-           :: whom -> lookers++
+           :: whom && whom < HELPED -> lookers++
            :: else
            fi
 #endif
        };
        if
        :: whom == 0 -> arm()
-#ifdef NO_HELP
-       :: whom == HELPED -> skip
+       :: whom > HELPED ->
+#ifndef NO_HELP
+          ring_or_stand(whom);
 #endif
+          arm()
        :: else -> ring_or_stand(whom)
        fi
     fi;
@@ -161,6 +160,12 @@ proctype submitter()
        seen = 0
 #else
        ingress++;
+#ifdef BATCH
+       do
+       :: left > 0 -> left--; ingress++
+       :: left == 0 -> break
+       od;
+#endif
        wake_one_or_arm()
 #endif
     od

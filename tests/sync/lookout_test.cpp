@@ -38,8 +38,10 @@ struct Naive {
         if (lookers() != 0)
             return sync::Wake::looks_already;
         for (Member& member : members) {
-            if (member == Member::parked || member == Member::chosen) {
-                wakes += member == Member::parked ? 1 : 0;
+            if (member == Member::chosen)
+                return sync::Wake::looks_already;
+            if (member == Member::parked) {
+                ++wakes;
                 member = Member::chosen;
                 return sync::Wake::woke;
             }
@@ -157,7 +159,7 @@ TEST_CASE("a call that came while its member was awake already does not end the 
     lookout->start_looking();
     lookout->begin_park(0);
     CHECK(lookout->wake_one() == sync::Wake::woke);
-    CHECK(lookout->wake_one() == sync::Wake::woke);  // on its way: one wake for both
+    CHECK(lookout->wake_one() == sync::Wake::looks_already);  // on its way: one wake for both
     CHECK(lookout->wakes() == 1);
     CHECK(lookout->cancel_park(0));
     lookout->begin_park(0);
