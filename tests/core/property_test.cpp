@@ -4,7 +4,7 @@
 //         The first half compares with NaiveModel decision by decision, the second asks RuleChecker about each step.
 
 #include "checked_world.hpp"
-#include "naive_model.hpp"
+#include "paired_world.hpp"
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
@@ -70,101 +70,16 @@ rc::Gen<Shape> any_shape() {
         rc::gen::inRange(1U, 6U), rc::gen::inRange(1U, 5U), rc::gen::inRange(1U, 4U));
 }
 
-struct Pair {
-    explicit Pair(const Shape& shape)
-        : world(shape.limits, shape.permits, shape.actors),
-          model(shape.limits, shape.permits, shape.actors) {}
-
-    void submit(const Command& command, bool costs) {
-        const std::size_t actor = command.who % world.actors.size();
-        const Lane lane = lanes[command.how % 4];
-        const JobClass c = classes[command.how / 4 % 2];
-        const std::uint32_t cost = costs ? 1U + command.how / 8U : 1U;
-        model.submit({actor, lane, c, cost});
-        world.submit(actor, lane, c, cost);
-    }
-
-    /// One decision of both; false: both have none.
-    bool decide() {
-        const auto expected = model.next();
-        const auto index = world.start();
-        if (!index) {
-            RC_ASSERT(!expected);
-            return false;
-        }
-        const Run& run = world.running[*index];
-        RC_ASSERT(run.jobs.count == 1U);
-        RC_ASSERT(expected);
-        RC_ASSERT(run.jobs.first->number == expected->job);
-        RC_ASSERT((run.step == Step::install) == expected->install);
-        return true;
-    }
-
-    void end(std::size_t index, bool failed) {
-        const Run run = world.take(index);
-        RunEnd end = end_of(run, 100'000);
-        if (failed)
-            end.built = nullptr;
-        end.failed = failed && (run.lane == Lane::mutating || run.step == Step::install);
-        model.end(run.jobs.first->number, failed);
-        world.scheduler.run_ended(end);
-        compare_failed();
-    }
-
-    void remove(std::size_t actor) {
-        if (world.actors[actor].removed)
-            return;
-        model.remove(actor);
-        world.scheduler.remove(world.actors[actor]);
-        compare_failed();
-    }
-
-    /// One of the jobs that are queued, if any is.
-    void withdraw(std::size_t which) {
-        std::vector<Job*> queued;
-        for (Job& job : world.jobs)
-            if (job.queued)
-                queued.push_back(&job);
-        if (queued.empty())
-            return;
-        Job& job = *queued[which % queued.size()];
-        model.withdraw(job.number);
-        world.scheduler.withdraw(job, FailReason::cancelled);
-        compare_failed();
-    }
-
-    void compare_failed() {
-        RC_ASSERT(numbers(world.scheduler.take_failed()) == model.take_failed());
-    }
-
-    void finish() {
-        for (;;) {
-            while (decide()) {}
-            if (world.running.empty())
-                break;
-            end(world.running.size() / 2, false);
-        }
-        compare_failed();
-        RC_ASSERT(world.scheduler.queued(JobClass::interactive) +
-                      world.scheduler.queued(JobClass::maintenance) ==
-                  0U);
-    }
-
-    World world;
-    NaiveModel model;
-};
-
 /// Submissions, single decisions and ends in any order: also with a round cut short in the middle.
 void compare_with_model(const Shape& shape, const std::vector<Command>& history, bool costs, bool failures) {
-    Pair pair(shape);
+    PairedWorld pair(shape.limits, shape.permits, shape.actors);
     if (costs)
-        for (std::size_t actor = 0; actor < shape.actors; ++actor) {
-            pair.world.actors[actor].weight = static_cast<std::uint16_t>(1 + actor % 3);
-            pair.model.set_weight(actor, static_cast<std::int64_t>(1 + actor % 3));
-        }
+        for (std::size_t actor = 0; actor < shape.actors; ++actor)
+            pair.set_weight(actor, static_cast<std::uint16_t>(1 + actor % 3));
     for (const Command& command : history) {
         if (command.what < 45)
-            pair.submit(command, costs);
+            pair.submit(command.who % shape.actors, lanes[command.how % 4], classes[command.how / 4 % 2],
+                        costs ? 1U + command.how / 8U : 1U);
         else if (command.what < 70)
             (void)pair.decide();
         else if (failures && command.what < 72)
@@ -173,9 +88,12 @@ void compare_with_model(const Shape& shape, const std::vector<Command>& history,
             pair.withdraw(command.who);
         else if (!pair.world.running.empty())
             pair.end(command.who % pair.world.running.size(), failures && command.how < 8);
+        if (pair.difference())
+            RC_FAIL(*pair.difference());
     }
-    pair.finish();
-    RC_ASSERT(pair.world.permits.free() == shape.permits);
+    pair.finish(shape.permits);
+    if (pair.difference())
+        RC_FAIL(*pair.difference());
 }
 
 [[nodiscard]] Shape ahead(Shape shape) {
