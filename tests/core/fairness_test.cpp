@@ -139,6 +139,45 @@ TEST_CASE("E13: ten thousand actors wait for a permit, and one that comes back i
     CHECK(world.permits.asked() == asked);
 }
 
+TEST_CASE(
+    "E9 E25: who was called for a permit and could not go loses the call with the job that it was for") {
+    Limits limits = plain_limits(8);
+    limits.actor_cap = limits.read_cap = 1;
+    World world(limits, 1, 4);
+    constexpr std::size_t has_it = 0, called = 1, second = 2, third = 3;
+    world.submit(has_it, Lane::heavy_init);
+    world.start_all();
+    const std::size_t withdrawn = world.submit(called, Lane::heavy_init);
+    const std::size_t after = world.submit(called, Lane::heavy_init);
+    world.start_all();
+    world.submit(second, Lane::heavy_init);
+    world.submit(called, Lane::pure_read, JobClass::maintenance);  // now it is at its cap
+    world.start_all();
+    REQUIRE(world.running.size() == 2);
+    world.end(0);  // built
+    world.start_all();
+    world.end(1);  // installed: the permit is for `called`, which cannot go, and so for `second`
+    world.start_all();
+    REQUIRE(world.running.size() == 2);
+    REQUIRE(world.index_of(*world.running[1].actor) == second);
+    world.scheduler.withdraw(world.jobs[withdrawn], FailReason::cancelled);
+    CHECK(numbers(world.scheduler.take_failed()) == std::vector{withdrawn});
+    world.submit(third, Lane::heavy_init);
+    world.start_all();
+    world.end(0);  // the read; `called` can go again, as a newcomer
+    world.start_all();
+    std::vector<std::size_t> order;
+    while (!world.running.empty()) {
+        if (world.running[0].step == Step::build)
+            order.push_back(world.running[0].jobs.first->number);
+        world.end(0);
+        world.start_all();
+    }
+    REQUIRE(order.size() == 3);
+    CHECK(world.index_of(*world.jobs[order[1]].actor) == third);
+    CHECK(order[2] == after);
+}
+
 TEST_CASE("E13: an actor that cannot run is in no ring, and comes back by its own event") {
     World world(plain_limits(4), 1, 2);
     world.submit(0, Lane::mutating);
