@@ -52,6 +52,8 @@ class Tree:
             folders[:] = sorted(f for f in folders if not self.is_foreign(relative, f))
             for name in names:
                 path = name if relative == "." else f"{relative}/{name}"
+                if path.startswith("tests/fuzz/corpus/"):
+                    continue  # bytes, whatever they look like
                 if path == ".git" or os.path.splitext(name)[1] not in TEXT or os.path.islink(os.path.join(folder, name)):
                     continue
                 try:
