@@ -111,7 +111,7 @@ ActorCell* Registry::find(std::string_view id, sync::atomic<bool>& reading) cons
 }
 
 ActorCell* Registry::make_cell() {
-    const std::scoped_lock lock(mutex_);
+    const platform::MutexLock lock(mutex_);
     // acquire: pairs with the release in recycle(). Only this function pops, under the mutex: no ABA.
     ActorCell* cell = free_.load(memory_order_acquire);
     while (cell != nullptr) {
@@ -195,7 +195,7 @@ sync::atomic<std::uintptr_t>* Registry::slot_of(Table& table, std::string_view i
 }
 
 ActorCell* Registry::insert(ActorCell* cell, std::uint32_t refs) {
-    const std::scoped_lock lock(mutex_);
+    const platform::MutexLock lock(mutex_);
     cell->hash = hash_of(cell->id);
     grow_if_needed();
     Table& table = *table_.load(memory_order_relaxed);  // changed under the mutex only
@@ -221,14 +221,14 @@ ActorCell* Registry::take_out(sync::atomic<std::uintptr_t>& slot) noexcept {
 }
 
 ActorCell* Registry::remove(std::string_view id) noexcept {
-    const std::scoped_lock lock(mutex_);
+    const platform::MutexLock lock(mutex_);
     Table* table = table_.load(memory_order_relaxed);  // changed under the mutex only
     auto* slot = table == nullptr ? nullptr : slot_of(*table, id, hash_of(id));
     return slot == nullptr ? nullptr : take_out(*slot);
 }
 
 ActorCell* Registry::remove_any() noexcept {
-    const std::scoped_lock lock(mutex_);
+    const platform::MutexLock lock(mutex_);
     Table* table = table_.load(memory_order_relaxed);  // changed under the mutex only
     for (; table != nullptr && emptied_ < table->capacity; ++emptied_) {
         auto& slot = table->slots()[emptied_];

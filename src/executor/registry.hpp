@@ -19,12 +19,12 @@
 // may be said to have come first; what it finds was removed or recycled is told by `refs` and `phase` of the cell.
 
 #include "executor/actor_cell.hpp"
+#include "platform/mutex.hpp"
 #include "sync/atomic.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <memory_resource>
-#include <mutex>
 #include <string_view>
 #include <utility>
 
@@ -87,21 +87,23 @@ private:
 
     [[nodiscard]] Table* make_table(std::size_t capacity);
     void free_tables(Table* newest) noexcept;
-    void grow_if_needed();
-    void put(Table& table, ActorCell* cell) noexcept;
-    [[nodiscard]] ActorCell* take_out(sync::atomic<std::uintptr_t>& slot) noexcept;
+    void grow_if_needed() SLUICE_REQUIRES(mutex_);
+    void put(Table& table, ActorCell* cell) noexcept SLUICE_REQUIRES(mutex_);
+    [[nodiscard]] ActorCell* take_out(sync::atomic<std::uintptr_t>& slot) noexcept SLUICE_REQUIRES(mutex_);
     [[nodiscard]] sync::atomic<std::uintptr_t>* slot_of(Table& table, std::string_view id,
-                                                        std::size_t hash) const noexcept;
+                                                        std::size_t hash) const noexcept
+        SLUICE_REQUIRES(mutex_);
 
     std::pmr::memory_resource* resource_;
-    std::mutex mutex_;  // registrations and removals only; see tests/tidy/locks.txt
+    platform::Mutex mutex_;  // registrations and removals only; see tests/tidy/locks.txt
     sync::atomic<Table*> table_{nullptr};
-    std::size_t used_ = 0;  // slots with a cell or a tombstone; under mutex_
+    std::size_t used_ SLUICE_GUARDED_BY(mutex_) = 0;  // slots with a cell or a tombstone
     sync::atomic<std::uint64_t> size_{0};
     sync::atomic<ActorCell*> free_{nullptr};  // pushed by anybody, popped under mutex_ (so without ABA)
-    Chunk* chunks_ = nullptr;                 // under mutex_
-    std::size_t emptied_ = 0;                 // places that remove_any() has passed; under mutex_
-    std::size_t fresh_in_chunk_ = 0;          // cells of the newest chunk that were never used; under mutex_
+    Chunk* chunks_ SLUICE_GUARDED_BY(mutex_) = nullptr;
+    std::size_t emptied_ SLUICE_GUARDED_BY(mutex_) = 0;  // places that remove_any() has passed
+    std::size_t fresh_in_chunk_ SLUICE_GUARDED_BY(mutex_) =
+        0;  // cells of the newest chunk that were never used
 };
 
 struct Registry::Table {
@@ -114,7 +116,7 @@ struct Registry::Table {
 
 template <class Quiet>
 void Registry::reclaim(Quiet&& quiet) {
-    const std::scoped_lock lock(mutex_);
+    const platform::MutexLock lock(mutex_);
     Table* table = table_.load(sync::memory_order_relaxed);  // changed under the mutex only
     if (table != nullptr && table->older != nullptr && quiet())
         free_tables(std::exchange(table->older, nullptr));

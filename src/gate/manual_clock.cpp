@@ -1,12 +1,12 @@
 // Time that is moved by hand. The lock lets a test set timers from several threads; it is not held while calls are made.
 
 #include "gate/timer_set.hpp"
+#include "platform/mutex.hpp"
 #include "sync/atomic.hpp"
 
 #include <sluice/clock.hpp>
 
 #include <algorithm>
-#include <mutex>
 #include <new>
 
 namespace sluice {
@@ -14,8 +14,8 @@ namespace sluice {
 Clock::~Clock() = default;
 
 struct ManualClock::State {
-    mutable std::mutex mutex;  // a test's threads may set timers; no job waits here, see tests/tidy/locks.txt
-    detail::TimerSet timers;
+    platform::Mutex mutex;  // a test's threads may set timers; no job waits here, see tests/tidy/locks.txt
+    detail::TimerSet timers SLUICE_GUARDED_BY(mutex);
     sync::atomic<std::int64_t> now;  // seq_cst: it is a test's idea of one order for everybody
 };
 
@@ -30,7 +30,7 @@ std::chrono::nanoseconds ManualClock::now() noexcept {
 
 TimerId ManualClock::set_timer(std::chrono::nanoseconds after, TimerCall call) noexcept {
     try {
-        const std::lock_guard lock(state_->mutex);
+        const platform::MutexLock lock(state_->mutex);
         return state_->timers.set(detail::due_after(state_->now.load(), after.count()), call);
     } catch (const std::bad_alloc&) {
         return TimerId::none;
@@ -39,7 +39,7 @@ TimerId ManualClock::set_timer(std::chrono::nanoseconds after, TimerCall call) n
 
 bool ManualClock::clear_timer(TimerId timer) noexcept {
     std::optional<TimerCall> call;  // destroyed after the lock is given back
-    const std::lock_guard lock(state_->mutex);
+    const platform::MutexLock lock(state_->mutex);
     call = state_->timers.clear(timer);
     return call.has_value();
 }
@@ -53,7 +53,7 @@ std::size_t ManualClock::advance_to(std::chrono::nanoseconds moment) {
     for (;;) {
         std::optional<TimerCall> call;
         {
-            const std::lock_guard lock(state_->mutex);
+            const platform::MutexLock lock(state_->mutex);
             const std::int64_t due = state_->timers.next_due();
             call = state_->timers.take_due(moment.count());
             const std::int64_t reached = call ? due : moment.count();
@@ -67,12 +67,12 @@ std::size_t ManualClock::advance_to(std::chrono::nanoseconds moment) {
 }
 
 std::size_t ManualClock::timers() const noexcept {
-    const std::lock_guard lock(state_->mutex);
+    const platform::MutexLock lock(state_->mutex);
     return state_->timers.size();
 }
 
 std::chrono::nanoseconds ManualClock::next_due() const noexcept {
-    const std::lock_guard lock(state_->mutex);
+    const platform::MutexLock lock(state_->mutex);
     return std::chrono::nanoseconds(state_->timers.next_due());
 }
 

@@ -9,6 +9,7 @@
 
 #include "gate/timer_set.hpp"
 #include "memory/default_resource.hpp"
+#include "platform/mutex.hpp"
 #include "platform/thread.hpp"
 #include "platform/thread_start.hpp"
 #include "sync/atomic.hpp"
@@ -17,7 +18,6 @@
 #include <sluice/clock.hpp>
 
 #include <exception>
-#include <mutex>
 #include <thread>
 
 namespace sluice {
@@ -35,7 +35,7 @@ public:
         TimerId timer = TimerId::none;
         bool is_earliest = false;
         try {
-            const std::lock_guard lock(mutex_);
+            const platform::MutexLock lock(mutex_);
             if (!started_) {
                 platform::start_thread([this] { work(); }).detach();
                 started_ = true;
@@ -52,7 +52,7 @@ public:
 
     bool clear_timer(TimerId timer) noexcept override {
         std::optional<TimerCall> call;  // destroyed after the lock is given back
-        const std::lock_guard lock(mutex_);
+        const platform::MutexLock lock(mutex_);
         call = timers_.clear(timer);
         return call.has_value();
     }
@@ -65,7 +65,7 @@ private:
             std::optional<TimerCall> call;
             std::int64_t due = detail::TimerSet::never;
             {
-                const std::lock_guard lock(mutex_);
+                const platform::MutexLock lock(mutex_);
                 call = timers_.take_due(sync::now_ns());
                 due = timers_.next_due();
             }
@@ -78,10 +78,9 @@ private:
         }
     }
 
-    std::mutex
-        mutex_;  // the set of timers, which no ticket and no job touches on its way; see tests/tidy/locks.txt
-    detail::TimerSet timers_;
-    bool started_ = false;
+    platform::Mutex mutex_;  // no ticket and no job takes it on its way; see tests/tidy/locks.txt
+    detail::TimerSet timers_ SLUICE_GUARDED_BY(mutex_);
+    bool started_ SLUICE_GUARDED_BY(mutex_) = false;
     sync::Parker parker_;
 };
 

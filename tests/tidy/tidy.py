@@ -33,7 +33,7 @@ PRIVATE = {"core", "platform", "sync", "memory", "observe", "executor", "pool", 
 
 THREAD_HEADERS = {"atomic", "thread", "mutex", "shared_mutex", "condition_variable", "semaphore", "latch", "barrier",
                   "future", "stop_token", "pthread.h"}
-LOCK_WORDS = re.compile(r"\b(mutex|\w+_mutex(_t)?|lock_guard|unique_lock|scoped_lock|shared_lock"
+LOCK_WORDS = re.compile(r"\b(mutex|\w+_mutex(_t)?|Mutex(Lock)?|lock_guard|unique_lock|scoped_lock|shared_lock"
                         r"|condition_variable(_any)?|pthread_(mutex|cond|rwlock|spin)\w*|call_once|once_flag)\b")
 ATOMIC_WORDS = re.compile(r"\bstd\s*::\s*(atomic(_ref|_flag)?|memory_order\w*)\b|\b__(atomic|sync)_\w+")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"\n]+)[>"]', re.M)

@@ -68,6 +68,7 @@ REFUSED = [
     ("no_locks", "src/executor/a.cpp", "#include <mutex>\n"),
     ("no_locks", "include/sluice/a.hpp", "#pragma once\ninline void f() { pthread_mutex_lock(m); }\n"),
     ("no_locks", "src/executor/a.cpp", "std::condition_variable_any c;\n"),
+    ("no_locks", "src/executor/a.cpp", "const platform::MutexLock lock(m);\n"),
     ("no_locks", "tests/tidy/locks.txt", "src/executor/a.cpp: it had one once, long ago\n"),
     ("no_fences", "src/executor/a.cpp", "std::atomic_thread_fence(order);\n"),
     ("files_fit_one_sitting", "src/executor/a.cpp", "int x();\n" * 401),
