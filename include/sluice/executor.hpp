@@ -104,8 +104,8 @@ public:
     /// Removes an actor (E4): its queued jobs complete with `actor_removed`, running ones finish, and the
     /// context is destroyed after the last of them and of all listings: on one of the executor's threads, or by the thread that
     /// drops the last listing, if that comes later (or meets the removal, in actors()). False: no such actor.
-    /// The scheduler's next turn serves it, before whatever is submitted from now on; until then jobs begin and end as ever, and a
-    /// heavy job that is between its build and its install when it is served was queued.
+    /// A turn of the scheduler serves it soon; until then jobs begin and end as ever. A heavy job that is between its build and
+    /// its install by then was queued.
     bool remove_actor(std::string_view id);
 
     /// All registered actors (E6), whose contexts stay alive as long as their entries. **Progress**: lock-free. **Cost**:

@@ -172,8 +172,10 @@ TEST_CASE("E15 E4 a build that runs while its actor is removed installs against 
                                [&](Tracked&) { alive_at_install.store(counts.alive.load()); });
         REQUIRE(gate.reached_by(1));
         CHECK(executor.remove_actor("a"));
-        // The turn that hands this one out has served the removal. Served after the build, it would find the job queued for its install.
-        CHECK(code_of(other.mutate([](int&) {})) == no_error);
+        // Served after the build, the removal would find the job queued for its install. A turn serves removals before it takes
+        // jobs; the first of these two may be taken by a turn that is under way already.
+        for (int i = 0; i < 2; ++i)
+            CHECK(code_of(other.mutate([](int&) {})) == no_error);
         CHECK(stays([&] { return counts.alive.load() == 1; }));
         gate.open();
         CHECK(code_of(job) == no_error);
