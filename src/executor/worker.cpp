@@ -47,8 +47,8 @@ bool Worker::run_batch() noexcept {
     const std::uint32_t claimed = engine_.run_queue_.claim(claim, engine_.fair_share_of_runs());
     if (claimed == 0)
         return false;
-    const bool runs_left = engine_.call_for_help();
-    enter_jobs(claimed > 1 || runs_left);
+    const bool more_is_left = engine_.call_for_help();
+    enter_jobs(claimed > 1 || more_is_left);
     clock_ = engine_.clock_.now();
     const std::int64_t batch_ends = clock_ + engine_.give_back_ns_;
     for (sync::RunEntry entry = claim.take_next(); entry.job != nullptr; entry = claim.take_next()) {

@@ -30,7 +30,8 @@ public:
     }
 
 private:
-    std::mutex mutex_;
+    std::mutex
+        mutex_;  // whoever has a Mutex says beside it why, and on whose way it lies; see tests/tidy/locks.txt
 };
 
 class SLUICE_THREAD_SAFETY(scoped_lockable) MutexLock {

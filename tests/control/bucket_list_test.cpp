@@ -56,6 +56,12 @@ struct Table {
             remove(nodes[i]);
         leave();
     }
+    void look() {
+        list.visit();
+        if (const Node* const found = list.find(is_one))
+            check(found->key == 1, "not freed while it is looked at");
+        leave();
+    }
     void all_freed(std::size_t count) {
         check(list.seems_empty(), "nothing is in the list");
         for (std::size_t i = 0; i < count; ++i)
@@ -78,12 +84,7 @@ Scenarios scenarios() {
          [](Run& run) {
              Table<List> table;
              run.thread("owner", [&] { table.come_and_go(0); });
-             run.thread("finder", [&] {
-                 table.list.visit();
-                 if (const Node* const found = table.list.find(Table<List>::is_one))
-                     check(found->key == 1, "not freed while it is looked at");
-                 table.leave();
-             });
+             run.thread("finder", [&] { table.look(); });
              run.join();
              table.all_freed(1);
          }},
@@ -99,12 +100,7 @@ Scenarios scenarios() {
                  table.leave();
              });
              run.thread("next", [&] { table.come_and_go(1); });
-             run.thread("finder", [&] {
-                 table.list.visit();
-                 if (const Node* const found = table.list.find(Table<List>::is_one))
-                     check(found->key == 1, "not freed while it is looked at");
-                 table.leave();
-             });
+             run.thread("finder", [&] { table.look(); });
              run.join();
              table.all_freed(2);
          }},
@@ -114,10 +110,7 @@ Scenarios scenarios() {
              run.thread_that_stands("one", choose(24), [&] { table.come_and_go(0); });
              run.thread("two", [&] {
                  table.come_and_go(1);
-                 table.list.visit();
-                 if (const Node* const found = table.list.find(Table<List>::is_one))
-                     check(found->key == 1, "not freed while it is looked at");
-                 table.leave();
+                 table.look();
              });
              run.join();
              table.all_freed(2);

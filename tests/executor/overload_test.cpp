@@ -37,39 +37,21 @@ public:
         threads_.clear();
     }
 
-    TenTimes load;
-    HighWater queued;
-    std::atomic<std::uint64_t> accepted{0};
-    std::atomic<std::uint64_t> refused{0};
-    std::atomic<std::uint64_t> ran{0};
-    std::atomic<std::uint64_t> wrong{0};
+    Flooding told{work};
 
 private:
-    void submit(unsigned self, const std::stop_token& stop) {
-        for (std::size_t next = self; !stop.stop_requested(); ++next) {
-            if (!load.one_more()) {
-                std::this_thread::sleep_for(500us);
-                continue;
-            }
-            const Result<void> posted = actors_[next % bulk_actors].post_read(
-                {.job_class = JobClass::maintenance}, [this](const int&) {
-                    queued.down();
-                    std::this_thread::sleep_for(work);
-                    ran.fetch_add(1);
-                    load.ended();
-                });
-            if (posted) {
-                queued.up();
-                accepted.fetch_add(1);
-                continue;
-            }
-            refused.fetch_add(1);
-            const LimitHit hit = posted.error().limit();
-            wrong.fetch_add(posted.error() == ErrorCode::queue_full && hit.name == bound_ &&
-                                    hit.value == most_ && hit.count == most_
-                                ? 0
-                                : 1);
-        }
+    void submit(std::size_t next, const std::stop_token& stop) {
+        told.submit(
+            stop,
+            [&](auto job) {
+                return actors_[next++ % bulk_actors].post_read({.job_class = JobClass::maintenance},
+                                                               [job](const int&) { job(); });
+            },
+            [this](const Error& error) {
+                const LimitHit hit = error.limit();
+                return error == ErrorCode::queue_full && hit.name == bound_ && hit.value == most_ &&
+                       hit.count == most_;
+            });
     }
 
     const std::string_view bound_;
@@ -132,16 +114,16 @@ TEST_CASE("E11 E23 E33 E34 overload: ten times too much maintenance, for actors 
             check_recovery(executor, hurried, config);
             const Snapshot last = executor.snapshot();
             CHECK(unbalanced == 0);
-            CHECK(flood.wrong.load() == 0);
-            CHECK(flood.refused.load() > flood.accepted.load());
-            CHECK(flood.load.submitted() == flood.accepted.load() + flood.refused.load());
-            CHECK(last.maintenance.jobs.accepted == flood.accepted.load());
-            CHECK(last.refused.queue_full == flood.refused.load());
-            CHECK(last.refused.total() == flood.refused.load());
-            CHECK(flood.ran.load() == flood.accepted.load());
+            CHECK(flood.told.wrong.load() == 0);
+            CHECK(flood.told.refused.load() > flood.told.accepted.load());
+            CHECK(flood.told.load.submitted() == flood.told.accepted.load() + flood.told.refused.load());
+            CHECK(last.maintenance.jobs.accepted == flood.told.accepted.load());
+            CHECK(last.refused.queue_full == flood.told.refused.load());
+            CHECK(last.refused.total() == flood.told.refused.load());
+            CHECK(flood.told.ran.load() == flood.told.accepted.load());
             // Down when a job begins, which is after it left the queue.
-            CHECK(flood.queued.highest() <= most_per_actor * static_cast<std::int64_t>(bulk_actors) + 4);
-            CHECK(flood.queued.highest() > most_per_actor);
+            CHECK(flood.told.queued.highest() <= most_per_actor * static_cast<std::int64_t>(bulk_actors) + 4);
+            CHECK(flood.told.queued.highest() > most_per_actor);
             // The line of the flood is 200 ms long; what it may wait for is a worker that sleeps.
             CHECK(latencies.percentile(50) < work + 2 * sleeps.percentile(50));
             CHECK(latencies.percentile(99) < 50ms + 2 * sleeps.percentile(99));
@@ -149,7 +131,7 @@ TEST_CASE("E11 E23 E33 E34 overload: ten times too much maintenance, for actors 
             constexpr std::uint64_t threads = 4 + 1 + submitters + 1;
             CHECK(last.nodes <= most_per_actor * bulk_actors + 4 + 2 * 128 * threads);
             MESSAGE(to_string(policy)
-                    << ": " << flood.load.submitted() << " submissions, " << flood.refused.load()
+                    << ": " << flood.told.load.submitted() << " submissions, " << flood.told.refused.load()
                     << " refused; interactive p50 " << latencies.percentile(50) / 1us << " us, p99 "
                     << latencies.percentile(99) / 1us << " us of " << latencies.count() << "; " << last.nodes
                     << " nodes, " << resource.bytes_in_use() / 1024 << " KiB");
@@ -177,16 +159,16 @@ TEST_CASE("E23 E33 E34 overload: ten times too much for the limit of the whole e
         flood.stop();
         check_recovery(executor, hurried, config);
         const Snapshot last = executor.snapshot();
-        CHECK(flood.wrong.load() == 0);
-        CHECK(flood.refused.load() > flood.accepted.load());
-        CHECK(last.maintenance.jobs.accepted == flood.accepted.load());
-        CHECK(last.refused.queue_full == flood.refused.load());
-        CHECK(flood.ran.load() == flood.accepted.load());
-        CHECK(flood.queued.highest() <= most_in_all + 4);
-        CHECK(flood.queued.highest() >= most_in_all - 10);
+        CHECK(flood.told.wrong.load() == 0);
+        CHECK(flood.told.refused.load() > flood.told.accepted.load());
+        CHECK(last.maintenance.jobs.accepted == flood.told.accepted.load());
+        CHECK(last.refused.queue_full == flood.told.refused.load());
+        CHECK(flood.told.ran.load() == flood.told.accepted.load());
+        CHECK(flood.told.queued.highest() <= most_in_all + 4);
+        CHECK(flood.told.queued.highest() >= most_in_all - 10);
         CHECK(most_bytes <= (most_in_all + 4 + 2 * 128 * 8) * 512);
-        MESSAGE(flood.load.submitted() << " submissions, " << flood.refused.load() << " refused; at most "
-                                       << most_bytes / 1024 << " KiB");
+        MESSAGE(flood.told.load.submitted() << " submissions, " << flood.told.refused.load()
+                                            << " refused; at most " << most_bytes / 1024 << " KiB");
     }
     CHECK(resource.blocks_in_use() == 0);
 }

@@ -15,7 +15,7 @@ import sys
 import tempfile
 
 root = sys.argv[1]
-sys.path[:0] = [os.path.join(root, "tools/perf_lib"), os.path.join(root, "perf/model")]
+sys.path[:0] = [os.path.join(root, "tools/perf_lib"), os.path.join(root, "perf/model"), os.path.join(root, "tests/support")]
 sys.dont_write_bytecode = True
 import compare  # noqa: E402
 import counts  # noqa: E402
@@ -25,15 +25,10 @@ import plot  # noqa: E402
 import rounds  # noqa: E402
 import stats  # noqa: E402
 import targets  # noqa: E402
+from cases import Skipped, run, test  # noqa: E402
 from simulation import Costs, Simulation  # noqa: E402
 
 COSTS = {"submit": 60, "decide": 40, "job": 20, "hop": 60, "hop_bulk": 10, "line": 250, "wake": 10_000, "wake_call": 1_100}
-tests = []
-
-
-def test(function):
-    tests.append(function)
-    return function
 
 
 def tool(name, *words):
@@ -44,10 +39,6 @@ def tool(name, *words):
 def script(name, *words):
     return subprocess.run([os.path.join(root, "tools", name), *words], capture_output=True, text=True, timeout=60, check=False,
                           stdin=subprocess.DEVNULL)
-
-
-class Skipped(Exception):
-    pass
 
 
 def refused(done, *words):
@@ -362,22 +353,4 @@ def the_plot_has_a_panel_a_job_length_and_a_line_a_policy():
     assert picture.count("<polyline") == 6 and picture.count("empty jobs") == 1 and "jobs of 1 us" in picture
 
 
-def main():
-    chosen = [t for t in tests if t.__name__ in sys.argv[2:]] or tests
-    print(f"1..{len(chosen)}")
-    failed = 0
-    for number, function in enumerate(chosen, 1):
-        name = function.__name__.replace("_", " ")
-        try:
-            function()
-            print(f"ok {number} - {name}", flush=True)
-        except Skipped as why:
-            print(f"ok {number} - {name} # SKIP {why}", flush=True)
-        except Exception as error:  # a test that breaks has failed, and the others still run
-            failed += 1
-            print(f"not ok {number} - {name}", flush=True)
-            print("# " + f"{type(error).__name__}: {error}".replace("\n", "\n# "), flush=True)
-    sys.exit(1 if failed else 0)
-
-
-main()
+run(sys.argv[2:])

@@ -63,40 +63,18 @@ void flood(const Bound& bound) {
     {
         BoundedPool pool(config);
         std::uint64_t refused_hurried = 0;
-        TenTimes load;
-        HighWater queued;
-        std::atomic<std::uint64_t> accepted{0};
-        std::atomic<std::uint64_t> refused{0};
-        std::atomic<std::uint64_t> ran{0};
-        std::atomic<std::uint64_t> wrong{0};
+        Flooding flood(work);
         const std::uint64_t allocations = resource.allocations();
         std::vector<std::jthread> threads;
         for (unsigned i = 0; i < submitters; ++i) {
             threads.emplace_back([&](const std::stop_token& stop) {
-                while (!stop.stop_requested()) {
-                    if (!load.one_more()) {
-                        std::this_thread::sleep_for(500us);
-                        continue;
-                    }
-                    const Result<void> posted = pool.post(bulk, {.bytes = bound.item_bytes}, [&] {
-                        queued.down();
-                        std::this_thread::sleep_for(work);
-                        ran.fetch_add(1);
-                        load.ended();
+                flood.submit(
+                    stop, [&](auto job) { return pool.post(bulk, {.bytes = bound.item_bytes}, job); },
+                    [&](const Error& error) {
+                        const LimitHit hit = error.limit();
+                        return error == ErrorCode::queue_full && hit.name == bound.name &&
+                               hit.value == bound.value && hit.count + bound.item_bytes >= bound.value;
                     });
-                    if (posted) {
-                        queued.up();
-                        accepted.fetch_add(1);
-                        continue;
-                    }
-                    refused.fetch_add(1);
-                    const LimitHit hit = posted.error().limit();
-                    wrong.fetch_add(posted.error() == ErrorCode::queue_full && hit.name == bound.name &&
-                                            hit.value == bound.value &&
-                                            hit.count + bound.item_bytes >= bound.value
-                                        ? 0
-                                        : 1);
-                }
             });
         }
         Latencies latencies;
@@ -129,20 +107,20 @@ void flood(const Bound& bound) {
 
         const PoolSnapshot last = pool.snapshot();
         CHECK(unbounded == 0);
-        CHECK(wrong.load() == 0);
-        CHECK(refused.load() > accepted.load());
-        CHECK(load.submitted() == accepted.load() + refused.load());
-        CHECK(last.lanes[bulk.index].refused.all() == refused.load());
-        CHECK(ran.load() == accepted.load());
-        CHECK(queued.highest() <=
+        CHECK(flood.wrong.load() == 0);
+        CHECK(flood.refused.load() > flood.accepted.load());
+        CHECK(flood.load.submitted() == flood.accepted.load() + flood.refused.load());
+        CHECK(last.lanes[bulk.index].refused.all() == flood.refused.load());
+        CHECK(flood.ran.load() == flood.accepted.load());
+        CHECK(flood.queued.highest() <=
               bound.items + 3);  // down when a job begins, which is after it left the queue
-        CHECK(queued.highest() > bound.items / 2);
+        CHECK(flood.queued.highest() > bound.items / 2);
         CHECK(resource.allocations() == allocations);
         // A flood that fills the whole pool leaves the hurried no room; those who get in are quick all the same.
         CHECK((refused_hurried == 0 || bound.name == "total"));
         CHECK(latencies.percentile(50) < work + 2 * sleeps.percentile(50));
         CHECK(latencies.percentile(99) < 50ms + 2 * sleeps.percentile(99));
-        MESSAGE(bound.name << ": " << load.submitted() << " submissions, " << refused.load()
+        MESSAGE(bound.name << ": " << flood.load.submitted() << " submissions, " << flood.refused.load()
                            << " refused; hurried p50 " << latencies.percentile(50) / 1us << " us, p99 "
                            << latencies.percentile(99) / 1us << " us of " << latencies.count()
                            << "; idle after " << took / 1ms << " ms; a round trip takes "

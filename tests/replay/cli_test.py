@@ -17,17 +17,15 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "support"))
+sys.dont_write_bytecode = True
+from cases import expect, run, test  # noqa: E402
+
 HEADER = "arrival_us,actor,lane,class,service_us,bytes\n"
 LONGEST = 120  # seconds that a loaded machine with a sanitizer may take for any one run
 
 program, shipped = sys.argv[1:3]
 folder = tempfile.TemporaryDirectory()
-tests = []
-
-
-def test(function):
-    tests.append(function)
-    return function
 
 
 def trace(text, name="t.csv"):
@@ -49,14 +47,6 @@ def report(*words):
     done = replay(*words, "--json", "-", "--quiet")
     assert done.returncode == 0, done
     return json.loads(done.stdout)
-
-
-def expect(done, code, *, out=None, err=None):
-    assert done.returncode == code, f"exit code {done.returncode}, wanted {code}\n{done.stdout}\n{done.stderr}"
-    if out is not None:
-        assert out in done.stdout, f"{out!r} is not in\n{done.stdout}"
-    if err is not None:
-        assert err in done.stderr, f"{err!r} is not in\n{done.stderr}"
 
 
 @test
@@ -340,20 +330,4 @@ def a_second_interrupt_leaves_at_once():
     assert done.returncode == 130, done
 
 
-def main():
-    chosen = [t for t in tests if t.__name__ in sys.argv[3:]] or tests
-    print(f"1..{len(chosen)}")
-    failed = 0
-    for number, function in enumerate(chosen, 1):
-        name = function.__name__.replace("_", " ")
-        try:
-            function()
-            print(f"ok {number} - {name}", flush=True)
-        except (AssertionError, subprocess.TimeoutExpired, KeyError, ValueError) as error:
-            failed += 1
-            print(f"not ok {number} - {name}", flush=True)
-            print("# " + str(error).replace("\n", "\n# "), flush=True)
-    sys.exit(1 if failed else 0)
-
-
-main()
+run(sys.argv[3:])

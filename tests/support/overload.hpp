@@ -2,12 +2,15 @@
 
 // For tests that offer a part ten times as much as it can do: how much to offer, and what whoever is in a hurry waited.
 
+#include <sluice/error.hpp>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <stop_token>
 #include <thread>
 #include <vector>
 
@@ -69,6 +72,46 @@ public:
 private:
     std::atomic<std::int64_t> now_{0};
     std::atomic<std::int64_t> highest_{0};
+};
+
+/// A flood of jobs that sleep: what became of its submissions, and what is queued of it.
+class Flooding {
+public:
+    explicit Flooding(std::chrono::milliseconds work) : work_(work) {}
+
+    /// A submitter, until it is stopped. `post(job)` submits one; `is_right(error)` says whether a refusal is what it is to be.
+    template <class Post, class IsRight>
+    void submit(const std::stop_token& stop, Post post, IsRight is_right) {
+        while (!stop.stop_requested()) {
+            if (!load.one_more()) {
+                std::this_thread::sleep_for(std::chrono::microseconds(500));
+                continue;
+            }
+            const Result<void> posted = post([this] {
+                queued.down();
+                std::this_thread::sleep_for(work_);
+                ran.fetch_add(1);
+                load.ended();
+            });
+            if (posted) {
+                queued.up();
+                accepted.fetch_add(1);
+            } else {
+                refused.fetch_add(1);
+                wrong.fetch_add(is_right(posted.error()) ? 0 : 1);
+            }
+        }
+    }
+
+    TenTimes load;
+    HighWater queued;
+    std::atomic<std::uint64_t> accepted{0};
+    std::atomic<std::uint64_t> refused{0};
+    std::atomic<std::uint64_t> ran{0};
+    std::atomic<std::uint64_t> wrong{0};
+
+private:
+    const std::chrono::milliseconds work_;
 };
 
 /// Time as a machine passes it that may be busy with something else: each step is a sleep as long as a job's, which is late when

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "arrival.hpp"
 #include "counting_resource.hpp"
 #include "items/pool_options.hpp"
 #include "jobs.hpp"
@@ -59,7 +60,6 @@ private:
         const Row& row = loaded_.trace.rows[plan_.jobs[job].row];
         return map_.at(static_cast<std::size_t>(row.lane)).at(static_cast<std::size_t>(row.job_class));
     }
-    [[nodiscard]] bool wait_for(std::uint64_t arrival_ns) const;
     void submit_all();
     void submit(std::size_t job);
     void count_refusal(PoolLaneReport& lane, const Error& error) const;
@@ -86,24 +86,6 @@ private:
     PoolReport report_;
     BoundedPool pool_;  // last, so that its threads end before what they use
 };
-
-// As the executor's driver: asleep until shortly before, then awake.
-bool PoolSession::wait_for(std::uint64_t arrival_ns) const {
-    constexpr std::uint64_t awake_ns = 80'000;
-    constexpr std::uint64_t longest_nap_ns = 10'000'000;
-    while (!interrupted_.load(std::memory_order_relaxed)) {
-        const std::uint64_t now = recorder_.now();
-        if (now >= arrival_ns)
-            return true;
-        const std::uint64_t left = arrival_ns - now;
-        if (left > awake_ns) {
-            std::this_thread::sleep_for(std::chrono::nanoseconds(std::min(left - awake_ns, longest_nap_ns)));
-        } else {
-            std::this_thread::yield();
-        }
-    }
-    return false;
-}
 
 void PoolSession::count_refusal(PoolLaneReport& lane, const Error& error) const {
     const std::string_view bound = error.limit().name;
@@ -141,7 +123,9 @@ void PoolSession::submit(std::size_t job) {
 
 void PoolSession::submit_all() {
     os::sleep_precisely();
-    for (std::size_t job = 0; job < plan_.jobs.size() && wait_for(plan_.jobs[job].arrival_ns); ++job) {
+    for (std::size_t job = 0;
+         job < plan_.jobs.size() && wait_for_arrival(recorder_, plan_.jobs[job].arrival_ns, interrupted_);
+         ++job) {
         submit(job);
         submitted_.store(job + 1, std::memory_order_release);  // pairs with look()
     }
