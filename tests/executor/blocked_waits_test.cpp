@@ -36,14 +36,14 @@ private:
     std::atomic<int>* code_;
 };
 
-/// Sleeps in its destructor.
+/// Its destructor does not end before the gate is opened.
 struct Slow {
-    std::chrono::milliseconds time;
-    explicit Slow(std::chrono::milliseconds t) : time(t) {}
+    Gate gate;
+    explicit Slow(const Gate& g) : gate(g) {}
     Slow(const Slow&) = delete;
     Slow& operator=(const Slow&) = delete;
     ~Slow() {
-        std::this_thread::sleep_for(time);
+        gate.pass();
     }
 };
 
@@ -207,41 +207,40 @@ TEST_CASE(
 TEST_CASE("E32 a slow destructor of a removed context delays no other actor, while a worker is free") {
     under_both_policies({3}, [](const Config& config) {
         Executor executor(config);
+        const Gate gate;
         auto other = executor.add_actor("other", 5);
         CHECK(code_of(other.read([](const int&) {})) == no_error);
-        static_cast<void>(executor.emplace_actor<Slow>("slow", {}, 1'500ms));
+        static_cast<void>(executor.emplace_actor<Slow>("slow", {}, gate));
         executor.remove_actor("slow");
-        std::this_thread::sleep_for(50ms);
-        std::vector<std::chrono::nanoseconds> times;
+        REQUIRE(gate.reached_by(1));
         for (int i = 0; i < 20; ++i) {
-            const auto begin = steady_clock::now();
-            CHECK(value_of(other.read([](const int& n) { return n; })) == 5);
-            times.push_back(steady_clock::now() - begin);
+            auto reading = other.read([](const int& n) { return n; });
+            CHECK(outcome(reading.wait_for(patience)) == no_error);  // the gate is shut
         }
-        std::ranges::sort(times);
-        CHECK(times[times.size() / 2] < 300ms);
+        CHECK(gate.inside() == 1);
+        gate.open();
     });
 }
 
 TEST_CASE("E28 E32 a job that turns out long strands nobody, however home is occupied") {
     under_both_policies({3}, [](const Config& config) {
-        std::atomic<bool> over{false};
         Executor executor(config);
+        const Gate job;
+        const Gate destructor;
         auto busy = executor.add_actor("busy", 0);
         auto other = executor.add_actor("other", 5);
         for (int i = 0; i < 300; ++i)
             CHECK(code_of(busy.read([](const int&) {})) == no_error);
-        auto sleeps = busy.mutate([&over](int&) {
-            while (!over.load())
-                std::this_thread::sleep_for(1ms);
-        });
-        static_cast<void>(executor.emplace_actor<Slow>("slow", {}, 700ms));
+        auto blocked = busy.mutate([job](int&) { job.pass(); });
+        static_cast<void>(executor.emplace_actor<Slow>("slow", {}, destructor));
         executor.remove_actor("slow");
-        std::this_thread::sleep_for(20ms);
-        const auto begin = steady_clock::now();
-        CHECK(value_of(other.read([](const int& n) { return n; })) == 5);
-        CHECK(steady_clock::now() - begin < 500ms);
-        over.store(true);
-        CHECK(code_of(sleeps) == no_error);
+        REQUIRE(job.reached_by(1));
+        REQUIRE(destructor.reached_by(1));
+        auto reading = other.read([](const int& n) { return n; });
+        CHECK(outcome(reading.wait_for(patience)) == no_error);  // both gates are shut
+        CHECK(job.inside() + destructor.inside() == 2);
+        job.open();
+        destructor.open();
+        CHECK(code_of(blocked) == no_error);
     });
 }
